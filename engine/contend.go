@@ -254,7 +254,7 @@ func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
 // raising returns the request of that second round trip.
 func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.Request {
 	e.counts.raised.Add(1)
-	req.Op, req.Among = pipeline.Extend, won.Granted
+	req.Op, req.Set, req.Among = pipeline.Extend, 0, won.Granted
 	return req
 }
 
@@ -312,25 +312,39 @@ var ended = func() context.Context {
 // take gives c the lock that it contended for. If the lease has ended by now, or the engine was closed, c
 // remains the contender.
 func (c *contender) take(lock *Lock) (*Lock, error) {
-	n, l := c.state, lock.lease
-	n.shard.mu.Lock()
-	defer n.shard.unlock()
+	s := c.state.shard
+	s.mu.Lock()
+	defer s.unlock()
 	now := clock.Now()
-	switch {
-	case n.shard.closed:
-		l.endLocked()
-		return nil, ErrClosed
-	case l.ended || l.until.Reached(now): // this goroutine may have been stopped for any time
-		l.endLocked()
-		return nil, ErrExpired
+	if err := lock.lease.overLocked(now); err != nil {
+		return nil, err
 	}
+	c.takeLocked(lock, now)
+	return lock, nil
+}
+
+func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
+	l := lock.lease
+	n := l.state
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
 	if n.first != nil || l.short {
 		l.scheduleLocked(now)
 	}
 	c.e.acquired(lock, c.asked, c.made)
-	return lock, nil
+}
+
+// overLocked returns why a lease that nobody holds cannot be taken, and ends it; nil: it can.
+func (l *lease) overLocked(now clock.Instant) error {
+	switch {
+	case l.state.shard.closed:
+		l.endLocked()
+		return ErrClosed
+	case l.ended || l.until.Reached(now): // this goroutine may have been stopped for any time
+		l.endLocked()
+		return ErrExpired
+	}
+	return nil
 }
 
 // pause waits before an attempt.

@@ -37,7 +37,7 @@ func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) 
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
-	case !l.mayHandOver(now):
+	case w.turn || !l.mayHandOver(now):
 		l.endLocked()
 		n.lease, n.contending = nil, true
 		return true, true

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"muxlock/internal/oneline"
 )
@@ -20,9 +21,21 @@ func LockFrom(ctx context.Context) (*Lock, bool) {
 	return lock, ok
 }
 
+func (l *Lock) hold(ctx context.Context, fn func(context.Context) error) error {
+	return hold(context.WithValue(ctx, lockKey{}, l), l, fn)
+}
+
+// A held is a Lock or a Set.
+type held interface {
+	Err() error
+	KeepAlive(max time.Duration) error
+	Context(context.Context) (context.Context, context.CancelFunc)
+	Release(context.Context) error
+}
+
 // hold runs fn under the lock, keeps it alive meanwhile, and releases it. It returns fn's error, joined to
 // those of the lock. If the lock is lost already, hold does not call fn.
-func (l *Lock) hold(ctx context.Context, fn func(context.Context) error) (err error) {
+func hold(ctx context.Context, l held, fn func(context.Context) error) (err error) {
 	defer func() {
 		lost := l.Err()
 		released := l.Release(context.WithoutCancel(ctx))
@@ -31,10 +44,10 @@ func (l *Lock) hold(ctx context.Context, fn func(context.Context) error) (err er
 		}
 		err = oneline.Join(err, lost, released)
 	}()
-	held, cancel := l.Context(context.WithValue(ctx, lockKey{}, l))
+	during, cancel := l.Context(ctx)
 	defer cancel()
 	if err := l.KeepAlive(0); err != nil {
 		return nil // lost already; the deferred function says so
 	}
-	return fn(held)
+	return fn(during)
 }

@@ -150,23 +150,15 @@ type extension struct {
 // extend lets the lease live for ttl from now on. h is the caller's handle, nil for an inherited lease. The
 // caller gets ErrNotHeld once h is no longer the holder. ctx ends the wait, and not what was sent.
 func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
-	for wanted := clock.Now().Add(ttl); ; {
-		l.state.shard.mu.Lock()
-		if l.ended || l.holder != h {
-			l.state.shard.unlock()
-			return ErrNotHeld
-		}
-		x, req := l.extension, pipeline.Request{}
-		first := x == nil
-		if first {
-			x = &extension{lease: l, ttl: ttl, handed: clock.Now(), done: make(chan struct{})}
-			l.extension, l.ttl = x, max(l.ttl, ttl)
-			req = l.extendLocked(ttl)
-		}
-		l.state.shard.unlock()
-		if first {
-			if err := l.e.pipe.Start(req, x); err != nil {
-				l.e.keeper.answer(answer{l: l, x: x, err: err})
+	return l.extendUntil(ctx, h, nil, ttl, clock.Now().Add(ttl))
+}
+
+// extendUntil is extend to an instant. It goes on with x, which its caller has begun; nil: nothing.
+func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time.Duration, wanted clock.Instant) (err error) {
+	for {
+		if x == nil {
+			if x, err = l.beginExtension(h, ttl); err != nil {
+				return err
 			}
 		}
 		select {
@@ -179,7 +171,30 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 		if !x.handed.Add(x.ttl).Before(wanted) {
 			return x.err
 		}
+		x = nil
 	}
+}
+
+// beginExtension begins an extension, or returns the one that is under way.
+func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
+	l.state.shard.mu.Lock()
+	if l.ended || l.holder != h {
+		l.state.shard.unlock()
+		return nil, ErrNotHeld
+	}
+	x := l.extension
+	if x != nil {
+		l.state.shard.unlock()
+		return x, nil
+	}
+	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), done: make(chan struct{})}
+	l.extension, l.ttl = x, max(l.ttl, ttl)
+	req := l.extendLocked(ttl)
+	l.state.shard.unlock()
+	if err := l.e.pipe.Start(req, x); err != nil {
+		l.e.keeper.answer(answer{l: l, x: x, err: err})
+	}
+	return x, nil
 }
 
 // The lease receives the outcomes of its renewals by Decided and Counted, and an extension those of its own.

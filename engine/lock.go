@@ -123,28 +123,40 @@ func (l *Lock) Done() <-chan struct{} {
 // false by then. Call the CancelFunc when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	now := l.lock()
-	if end := l.end; end != nil {
-		l.unlock()
+	if end := l.link(&cancel); end != nil {
 		cancel(end)
 		return ctx, func() {}
 	}
-	defer l.unlock()
-	l.lease.scheduleLocked(now)
-	if l.cancels == nil {
-		l.cancels = make(map[*context.CancelCauseFunc]struct{})
-	}
-	l.cancels[&cancel] = struct{}{}
 	return ctx, func() {
-		l.lock()
-		delete(l.cancels, &cancel)
-		why := l.end
-		l.unlock()
+		why := l.unlink(&cancel)
 		if why == nil {
 			why = context.Canceled
 		}
 		cancel(why)
 	}
+}
+
+// link has the end of the lock cancel a context. It returns why the lock has ended already.
+func (l *Lock) link(cancel *context.CancelCauseFunc) error {
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return l.end
+	}
+	l.lease.scheduleLocked(now)
+	if l.cancels == nil {
+		l.cancels = make(map[*context.CancelCauseFunc]struct{})
+	}
+	l.cancels[cancel] = struct{}{}
+	return nil
+}
+
+// unlink undoes link. It returns why the lock has ended.
+func (l *Lock) unlink(cancel *context.CancelCauseFunc) error {
+	l.lock()
+	defer l.unlock()
+	delete(l.cancels, cancel)
+	return l.end
 }
 
 // KeepAlive renews the lock in the background from now on, every third of its ttl. It stops at Release,
@@ -216,7 +228,11 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	err = l.lease.extend(ctx, l, ttl)
+	return l.extended(l.lease.extend(ctx, l, ttl), ctx)
+}
+
+// extended returns the error of an Extend of which err came back.
+func (l *Lock) extended(err error, ctx context.Context) error {
 	if end := l.Err(); end != nil {
 		return oneline.Join(end, ctx.Err())
 	}

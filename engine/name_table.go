@@ -107,6 +107,7 @@ func (n *nameState) idleLocked() bool { return n.lease == nil && !n.contending &
 // lock, or is to contend for it.
 type waiter struct {
 	ttl        time.Duration
+	turn       bool          // it is to contend, and is handed no lock
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
@@ -128,9 +129,9 @@ func (t *nameTable) init() {
 	}
 }
 
-func (t *nameTable) shard(name string) *shard {
-	return &t.shards[maphash.String(t.seed, name)%nameShards]
-}
+func (t *nameTable) index(name string) uint64 { return maphash.String(t.seed, name) % nameShards }
+
+func (t *nameTable) shard(name string) *shard { return &t.shards[t.index(name)] }
 
 // join makes the caller the contender, or puts it into the queue and returns its waiter, or refuses a caller
 // that does not wait.
@@ -141,7 +142,20 @@ func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, n
 	if s.closed {
 		return nil, nil, ErrClosed
 	}
-	n = s.states[name]
+	n = s.stateLocked(name, now)
+	if n.idleLocked() {
+		n.contending = true
+		return n, nil, nil
+	}
+	if !wait {
+		return nil, nil, errTakenHere
+	}
+	return n, n.queueLocked(ttl, false, now), nil
+}
+
+// stateLocked returns the state of a name.
+func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
+	n := s.states[name]
 	if n == nil {
 		if len(s.states) >= s.limit {
 			s.sweepLocked(now)
@@ -156,15 +170,13 @@ func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, n
 	if n.lease != nil {
 		n.lease.expireLocked(now) // may leave the name to us, or to those who wait already
 	}
-	if n.idleLocked() {
-		n.contending = true
-		return n, nil, nil
-	}
-	if !wait {
-		return nil, nil, errTakenHere
-	}
-	w = t.waiters.Get().(*waiter)
-	w.ttl, w.queued = ttl, true
+	return n
+}
+
+// queueLocked puts a waiter into the queue.
+func (n *nameState) queueLocked(ttl time.Duration, turn bool, now clock.Instant) *waiter {
+	w := n.shard.table.waiters.Get().(*waiter)
+	w.ttl, w.turn, w.queued = ttl, turn, true
 	if w.prev = n.last; w.prev == nil {
 		n.first = w
 	} else {
@@ -174,7 +186,7 @@ func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, n
 	if n.lease != nil {
 		n.lease.scheduleLocked(now) // w is woken when it ends
 	}
-	return n, w, nil
+	return w
 }
 
 const (

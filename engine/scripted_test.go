@@ -94,9 +94,29 @@ func (s *scripted) locked() (names []string) {
 	return names
 }
 
-func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
+// execute executes a request, or those of a set: all of them or none.
+func (s *scripted) execute(reqs ...pipeline.Request) (outs []pipeline.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	refused := false
+	for _, req := range reqs {
+		out := pipeline.Outcome{Verdict: quorum.Denied, Tally: quorum.Tally{Refused: 5}}
+		if k, there := s.keys[req.Name]; there && time.Now().Before(k.ends) {
+			refused, out.Held = true, 5
+		}
+		outs = append(outs, out)
+	}
+	if refused && reqs[0].Set != 0 && !s.away {
+		s.log, s.when = append(s.log, reqs...), append(s.when, slices.Repeat([]time.Time{time.Now()}, len(reqs))...)
+		return outs
+	}
+	for i, req := range reqs {
+		outs[i] = s.executeLocked(req)
+	}
+	return outs
+}
+
+func (s *scripted) executeLocked(req pipeline.Request) pipeline.Outcome {
 	s.round++
 	out := pipeline.Outcome{Origin: pipeline.OriginForeign + s.round}
 	if s.away {
@@ -129,44 +149,52 @@ func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
 	return out
 }
 
-// send takes a request into the line; the answer comes out of the channel.
-func (s *scripted) send(req pipeline.Request) (<-chan pipeline.Outcome, error) {
+// send takes a request, or those of a set, into the line; the answers come out of the channel.
+func (s *scripted) send(reqs ...pipeline.Request) (<-chan []pipeline.Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.refuses && req.Op != pipeline.Release {
+	if s.ended || s.refuses && reqs[0].Op != pipeline.Release {
 		return nil, ErrClosed
 	}
-	s.sent++
+	s.sent += len(reqs)
 	half, before, executed := s.delay/2, s.last, make(chan struct{})
 	s.last = executed
-	done := make(chan pipeline.Outcome, 1)
+	done := make(chan []pipeline.Outcome, 1)
 	go func() {
 		time.Sleep(half)
 		if before != nil {
 			<-before
 		}
-		out := s.execute(req)
+		outs := s.execute(reqs...)
 		close(executed)
 		time.Sleep(half)
-		done <- out
+		done <- outs
 	}()
 	return done, nil
 }
 
 func (s *scripted) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
-	done, err := s.send(req)
+	outs, err := s.doAll(ctx, req)
+	return outs[0], err
+}
+
+func (s *scripted) doAll(ctx context.Context, reqs ...pipeline.Request) ([]pipeline.Outcome, error) {
+	none := make([]pipeline.Outcome, len(reqs))
+	done, err := s.send(reqs...)
 	if err != nil {
-		return pipeline.Outcome{}, err
+		return none, err
 	}
 	select {
-	case out := <-done:
-		return out, nil
+	case outs := <-done:
+		return outs, nil
 	case <-ctx.Done():
-		if req.Op == pipeline.Acquire {
-			req.Op = pipeline.Release
-			s.Post(req)
+		for _, req := range reqs {
+			if req.Op == pipeline.Acquire {
+				req.Op, req.Set = pipeline.Release, 0
+				s.Post(req)
+			}
 		}
-		return pipeline.Outcome{}, ctx.Err()
+		return none, ctx.Err()
 	}
 }
 
@@ -174,7 +202,7 @@ func (s *scripted) Start(req pipeline.Request, to pipeline.Receiver) error {
 	done, err := s.send(req)
 	if err == nil {
 		go func() {
-			out := <-done
+			out := (<-done)[0]
 			to.Decided(out)
 			to.Counted(int(out.Tally.Granted))
 		}()
@@ -221,12 +249,20 @@ func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, er
 	return []pipeline.Value{{Token: s.keys[name].token}}, nil
 }
 
-// DoMany is Do for each of the requests, side by side.
+// DoMany is Do for each of the requests or sets, side by side.
 func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request, each func(int, *pipeline.Outcome, error)) {
 	outs, errs := make([]pipeline.Outcome, len(reqs)), make([]error, len(reqs))
 	var all sync.WaitGroup
-	for i, req := range reqs {
-		all.Go(func() { outs[i], errs[i] = s.Do(ctx, req) })
+	for from, to := 0, 0; from < len(reqs); from = to {
+		to = from + 1
+		for reqs[from].Set != 0 && to < len(reqs) && reqs[to].Set == reqs[from].Set {
+			to++
+		}
+		all.Go(func() {
+			got, err := s.doAll(ctx, reqs[from:to]...)
+			copy(outs[from:], got)
+			copy(errs[from:to], slices.Repeat([]error{err}, to-from))
+		})
 	}
 	all.Wait()
 	for i := range reqs {

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"muxlock/internal/clock"
+)
+
+// A Set is the locks of several names that were acquired together: all of them or none. Each is a lease by
+// itself, with a fencing token of its own. A Set is valid while all of them are, and the loss of one is the loss
+// of the Set: its holder then releases it, or the other names stay locked until their leases end. It is safe for
+// concurrent use.
+type Set struct {
+	e       *Engine
+	locks   []*Lock // fixed, in the caller's order
+	waited  sync.Once
+	waiting context.Context // of Done; made when somebody asks
+}
+
+// Locks returns the lock of each name, in the order in which they were asked for: for its Fence, Reveal or
+// WarnBefore. One that is released by itself ends the Set.
+func (s *Set) Locks() []*Lock { return slices.Clone(s.locks) }
+
+// Format prints how many names there are, and the first, for every verb; never a token.
+func (s *Set) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "set of %d locks, of %q first", len(s.locks), s.locks[0].Name())
+}
+
+// Until returns when the validity of the first to run out ends, by the local clock. No I/O.
+func (s *Set) Until() time.Time {
+	return slices.MinFunc(s.locks, func(a, b *Lock) int { return a.Until().Compare(b.Until()) }).Until()
+}
+
+// HeldOn is Lock.HeldOn of the name that the fewest masters have.
+func (s *Set) HeldOn() (masters, total int) {
+	return slices.MinFunc(s.locks, func(a, b *Lock) int { return cmp.Compare(a.lease.heldOn.Load(), b.lease.heldOn.Load()) }).HeldOn()
+}
+
+// Valid reports whether all locks may be relied on at this moment, as Lock.Valid does. No I/O.
+func (s *Set) Valid() bool { return s.Err() == nil }
+
+// Err returns nil while all locks are valid, else what Lock.Err says of one that is not, with its name. No I/O.
+func (s *Set) Err() error { return s.first(func(i int) error { return s.locks[i].Err() }) }
+
+// first returns the first error of the locks, with the name.
+func (s *Set) first(of func(i int) error) error {
+	for i, l := range s.locks {
+		if err := of(i); err != nil {
+			return ofName(l.Name(), err)
+		}
+	}
+	return nil
+}
+
+func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, err) }
+
+// Done returns a channel that is closed when the Set is released or one lock is lost.
+func (s *Set) Done() <-chan struct{} {
+	s.waited.Do(func() { s.waiting, _ = s.Context(context.Background()) })
+	return s.waiting.Done()
+}
+
+// Context is Lock.Context: it ends when the Set is released or one lock is lost.
+func (s *Set) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	for _, l := range s.locks {
+		if end := l.link(&cancel); end != nil {
+			cancel(ofName(l.Name(), end))
+			break
+		}
+	}
+	return ctx, func() {
+		why := context.Canceled
+		for _, l := range s.locks {
+			if end := l.unlink(&cancel); end != nil {
+				why = end
+			}
+		}
+		cancel(why)
+	}
+}
+
+// KeepAlive is Lock.KeepAlive of all locks. Their renewals go out together.
+func (s *Set) KeepAlive(max time.Duration) error {
+	return s.first(func(i int) error { return s.locks[i].KeepAlive(max) })
+}
+
+// Extend is Lock.Extend of all locks, in one round trip. It returns nil if all were extended, else the error of
+// one that was not, with its name; the others may have been.
+func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
+	ttl, err := s.e.cfg.lease(ttl)
+	if err != nil {
+		return err
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	begun, wanted := make([]*extension, len(s.locks)), clock.Now().Add(ttl)
+	for i, l := range s.locks {
+		begun[i], _ = l.lease.beginExtension(l, ttl) // if it is not held any more, the next call says so
+	}
+	errs := make([]error, len(s.locks))
+	for i, l := range s.locks {
+		errs[i] = l.extended(l.lease.extendUntil(ctx, l, begun[i], ttl, wanted), ctx)
+	}
+	return s.first(func(i int) error { return errs[i] })
+}
+
+// Release gives all names up, as Lock.Release does, in one round trip. It returns nil if all were handed over or
+// deleted, else the error of one that was not, with its name.
+func (s *Set) Release(ctx context.Context) error {
+	errs := s.e.ReleaseMany(ctx, s.locks)
+	if errs == nil {
+		return nil
+	}
+	return s.first(func(i int) error { return errs[i] })
+}
+
+// AcquireAll acquires all names, or none, for ttl (0 = Config.TTL; the longest is Config.MaxTTL). Each master takes
+// all of them or none in one step, so it takes one round trip, and two callers whose names cross never wait for each
+// other. It waits until all names are free at once, and holds nothing meanwhile: not even a name of the set that is
+// free. It waits for the name that kept it, and is woken by its release.
+//
+// In this process it has its turn at that name in the order of arrival. Among processes it stands in no line. Names
+// that are never free at the same time keep it waiting, so who wants many busy names should want them for a short
+// time. A lock is never handed over to a Set.
+//
+// There may be 1000 names, since a master serves nobody else while it takes them: about a microsecond each. All
+// must lie on the masters of this engine.
+//
+// Errors: those of Acquire, with the name that kept it. ErrInvalid names the argument: no names, too many, a name
+// that is there twice.
+func (e *Engine) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
+	return e.acquireAll(ctx, names, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
+}
+
+// TryAcquireAll is AcquireAll with one attempt, as TryAcquire makes it. While somebody in this engine holds one of the
+// names or waits for it, it returns ErrTaken without asking the masters.
+func (e *Engine) TryAcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
+	return e.acquireAll(ctx, names, ttl, 1, false)
+}
+
+// DoAll is Do for all names: it acquires them, keeps them alive while fn runs, and releases them. The ctx of fn ends
+// with the loss of one.
+func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, fn func(context.Context, *Set) error) error {
+	if fn == nil {
+		return invalid("fn", "is nil")
+	}
+	s, err := e.AcquireAll(ctx, names, ttl)
+	if err != nil {
+		return err
+	}
+	return hold(ctx, s, func(ctx context.Context) error { return fn(ctx, s) })
+}
+
+// mostInSet bounds a set. A master takes it in one call of a script, and serves nobody else meanwhile.
+const mostInSet = 1000
+
+// keys returns the keys of the names of a set.
+func (c *Config) keys(names []string) ([]string, error) {
+	most := min(mostInSet, c.Queue)
+	switch {
+	case len(names) == 0:
+		return nil, invalid("names", "is empty")
+	case len(names) > most && most < mostInSet:
+		return nil, invalid("names", "has %d names, more than Config.Queue takes: %d", len(names), most)
+	case len(names) > most:
+		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), most)
+	}
+	keys, places := make([]string, len(names)), make(map[string]int, len(names))
+	for i, name := range names {
+		key, err := c.key(name)
+		if err != nil {
+			return nil, fmt.Errorf("names[%d]: %w", i, err)
+		}
+		if first, twice := places[name]; twice {
+			return nil, invalid(fmt.Sprintf("names[%d]", i), "%q is names[%d], too", name, first)
+		}
+		keys[i], places[name] = key, i
+	}
+	return keys, nil
+}

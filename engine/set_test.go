@@ -1,0 +1,404 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
+)
+
+func mustAcquireAll(t testing.TB, e *Engine, names ...string) *Set {
+	t.Helper()
+	s, err := e.AcquireAll(context.Background(), names, 0)
+	require.NoError(t, err)
+	return s
+}
+
+func TestSetIsAcquiredWholeOrNotAtAll(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, other := open(t, masters), open(t, masters)
+	for _, size := range []int{1, 2, 9, 1000} {
+		names := numbered(t.Name()+fmt.Sprint(size), size)
+		there := mustAcquire(t, other, names[size/2], 0)
+		everywhere(t, masters, there)
+		_, err := e.TryAcquireAll(t.Context(), names, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorContains(t, err, fmt.Sprintf("%q", names[size/2]))
+		var votes *AttemptError
+		require.ErrorAs(t, err, &votes)
+		soon(t, func() bool { return len(ownKeys(t, masters)) == 5 }, "but that of the other")
+		require.NoError(t, there.Release(t.Context()))
+
+		rounds := e.Stats().Rounds
+		s, err := e.AcquireAll(t.Context(), names, 20*time.Second)
+		require.NoError(t, err)
+		require.Less(t, e.Stats().Rounds-rounds, uint64(3))
+		require.True(t, s.Valid())
+		require.Len(t, s.Locks(), size)
+		require.Equal(t, fmt.Sprintf("set of %d locks, of %q first", size, names[0]), fmt.Sprintf("%+v", s))
+		for i, l := range s.Locks() {
+			require.Equal(t, names[i], l.Name())
+			_, err := other.TryAcquire(t.Context(), names[i], 0)
+			require.ErrorIs(t, err, ErrTaken)
+			if i == 3 {
+				break
+			}
+		}
+		held, total := s.HeldOn()
+		require.GreaterOrEqual(t, held, 3)
+		require.Equal(t, 5, total)
+		require.InDelta(t, 20, time.Until(s.Until()).Seconds(), 5)
+		require.NoError(t, s.Extend(t.Context(), 30*time.Second))
+		require.InDelta(t, 30, time.Until(s.Until()).Seconds(), 5)
+		ctx, cancel := s.Context(t.Context())
+		require.NoError(t, s.Release(t.Context()))
+		require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
+		cancel()
+		<-s.Done()
+		require.ErrorIs(t, s.Err(), ErrNotHeld)
+		require.ErrorIs(t, s.Release(t.Context()), ErrNotHeld)
+		require.ErrorIs(t, s.Extend(t.Context(), 0), ErrNotHeld)
+		require.ErrorIs(t, s.KeepAlive(0), ErrNotHeld)
+		soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+		require.Zero(t, e.Stats().Held)
+	}
+}
+
+func TestSetOfBadNamesIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for want, names := range map[string][]string{
+			"names is empty":                                   {},
+			"names[1]: muxlock: invalid: name":                 {"a", ""},
+			"names[2]: muxlock: invalid: name has":             {"a", "b", strings.Repeat("x", 513)},
+			"names[2] \"a\" is names[0], too":                  {"a", "b", "a"},
+			"has 101 names, more than Config.Queue takes: 100": numbered("name", 101),
+		} {
+			for _, acquire := range []func(context.Context, []string, time.Duration) (*Set, error){e.AcquireAll, e.TryAcquireAll} {
+				_, err := acquire(t.Context(), names, 0)
+				require.ErrorIs(t, err, ErrInvalid)
+				require.ErrorContains(t, err, want)
+			}
+		}
+		_, err := e.AcquireAll(t.Context(), []string{"a"}, time.Nanosecond)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorIs(t, e.DoAll(t.Context(), []string{"a"}, 0, nil), ErrInvalid)
+		require.Zero(t, s.requests())
+	}, func(c *Config) { c.Queue = 100 })
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		_, err := e.AcquireAll(t.Context(), numbered("name", 1001), 0)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorContains(t, err, "has 1001 names, more than 1000")
+		require.Zero(t, s.requests())
+	})
+}
+
+// A Set that waits for one name leaves the others to everybody, here and elsewhere.
+func TestSetThatWaitsHoldsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for _, here := range []bool{true, false} {
+			var lock *Lock
+			if here {
+				lock = mustAcquire(t, e, "b", 0)
+			} else {
+				s.set(func() { s.keys["b"] = scriptedKey{"of another process", time.Now().Add(time.Minute)} })
+			}
+			got := make(chan *Set, 1)
+			go func() { got <- mustAcquireAll(t, e, "a", "b", "c") }()
+			time.Sleep(time.Second)
+			for _, name := range []string{"a", "c"} {
+				for range 3 {
+					l, err := e.TryAcquire(t.Context(), name, 0)
+					require.NoError(t, err, "here: %v", here)
+					require.NoError(t, l.Release(t.Context()))
+				}
+			}
+			require.Empty(t, got)
+			if here {
+				require.NoError(t, lock.Release(t.Context()))
+			} else {
+				s.drop("b")
+			}
+			begun := time.Now()
+			set := <-got
+			require.Less(t, time.Since(begun), 100*time.Millisecond, "woken")
+			require.NoError(t, set.Release(t.Context()))
+			requireNothingLeft(t, e, s)
+		}
+	})
+}
+
+// Who waits here for a name has it in the order of arrival: a lock, a set, a lock. A set is handed no lock.
+func TestSetHasItsTurnInOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first := mustAcquire(t, e, "a", 0)
+		order := make(chan string, 3)
+		var all sync.WaitGroup
+		all.Go(func() {
+			l := mustAcquire(t, e, "a", 0)
+			order <- "before"
+			time.Sleep(10 * time.Millisecond)
+			assert.NoError(t, l.Release(t.Context()))
+		})
+		synctest.Wait()
+		all.Go(func() {
+			s := mustAcquireAll(t, e, "a", "b")
+			order <- "set"
+			time.Sleep(10 * time.Millisecond)
+			assert.NoError(t, s.Release(t.Context()))
+		})
+		synctest.Wait()
+		all.Go(func() {
+			l := mustAcquire(t, e, "a", 0)
+			order <- "after"
+			assert.NoError(t, l.Release(t.Context()))
+		})
+		synctest.Wait()
+		require.NoError(t, first.Release(t.Context()))
+		all.Wait()
+		require.Equal(t, []string{"before", "set", "after"}, []string{<-order, <-order, <-order})
+		require.EqualValues(t, 2, e.Stats().HandedOver, "from lock to lock, and from the set to a lock")
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// Sets that cross in this process and others' locks among them: all get what they want, and at most one has a name.
+func TestSetsThatCrossNeitherWaitForEachOtherNorShareAName(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		names := numbered("name", 6)
+		holders := make([]atomic.Int32, len(names))
+		var all sync.WaitGroup
+		for w := range 12 {
+			random := rand.New(rand.NewPCG(seed, uint64(w)))
+			all.Go(func() {
+				for range 30 {
+					chosen := random.Perm(len(names))[:1+random.IntN(4)]
+					var wanted []string
+					for _, i := range chosen {
+						wanted = append(wanted, names[i])
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+random.IntN(3000))*time.Millisecond)
+					var held held
+					var err error
+					if w%3 == 0 {
+						wanted, chosen = wanted[:1], chosen[:1]
+						held, err = e.Acquire(ctx, wanted[0], 0)
+					} else {
+						held, err = e.AcquireAll(ctx, wanted, 0)
+					}
+					if err == nil {
+						for _, i := range chosen {
+							assert.EqualValues(t, 1, holders[i].Add(1))
+						}
+						time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+						for _, i := range chosen {
+							holders[i].Add(-1)
+						}
+						assert.NoError(t, held.Release(context.Background()))
+					} else {
+						assert.ErrorIs(t, err, context.DeadlineExceeded)
+					}
+					cancel()
+				}
+			})
+		}
+		all.Wait()
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestTwoEnginesWhoseSetsCrossBothGoOn(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	names := numbered(t.Name(), 4)
+	var all sync.WaitGroup
+	for i := range 2 {
+		e := open(t, masters)
+		for w := range 4 {
+			all.Go(func() {
+				wanted := slices.Clone(names)
+				rand.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
+				for range 20 {
+					s, err := e.AcquireAll(t.Context(), wanted[:2+(i+w)%3], 0)
+					if !assert.NoError(t, err) {
+						return
+					}
+					assert.NoError(t, s.Release(t.Context()))
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// What is lost of a Set ends it; the others stay held until it is released.
+func TestLossOfOneNameIsTheLossOfTheSet(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		entered := make(chan struct{})
+		err := e.DoAll(t.Context(), []string{"a", "b", "c"}, 3*time.Second, func(ctx context.Context, set *Set) error {
+			close(entered)
+			time.Sleep(10 * time.Second)
+			require.NoError(t, ctx.Err(), "kept alive")
+			require.True(t, set.Valid())
+			s.drop("b")
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), ErrLost)
+			<-set.Done()
+			require.ErrorIs(t, set.Err(), ErrLost)
+			require.ErrorContains(t, set.Err(), `"b"`)
+			require.False(t, set.Valid())
+			require.ErrorIs(t, set.Extend(t.Context(), 0), ErrLost)
+			return errors.New("given up")
+		})
+		<-entered
+		require.ErrorContains(t, err, "given up")
+		require.ErrorIs(t, err, ErrLost)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestSetIsExtendedInOneRoundTrip(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		set := mustAcquireAll(t, e, numbered("name", 50)...)
+		begun := time.Now()
+		require.NoError(t, set.Extend(t.Context(), 30*time.Second))
+		require.Equal(t, time.Millisecond, time.Since(begun))
+		require.Equal(t, 50, s.count(pipeline.Extend))
+		s.set(func() { s.away = true })
+		require.ErrorIs(t, set.Extend(t.Context(), 30*time.Second), ErrNoQuorum)
+		require.True(t, set.Valid())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, set.Extend(ctx, 30*time.Second), context.Canceled)
+		s.set(func() { s.away = false })
+		require.NoError(t, set.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// The end of ctx, of the engine and of the masters leaves no name contended for.
+func TestSetThatIsNotAcquiredLeavesItsNames(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		names := numbered("name", 3)
+		for _, wait := range []time.Duration{0, time.Microsecond, 500 * time.Microsecond, 700 * time.Microsecond, time.Millisecond, time.Second} {
+			for _, busy := range []string{"", "here", "there", "away"} {
+				var lock *Lock
+				s.set(func() {
+					s.away = busy == "away"
+					if busy == "there" {
+						s.keys[names[1]] = scriptedKey{"of another process", time.Now().Add(time.Minute)}
+					}
+				})
+				if busy == "here" {
+					lock = mustAcquire(t, e, names[1], 0)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), wait)
+				set, err := e.AcquireAll(ctx, names, 0)
+				cancel()
+				if err == nil {
+					require.NoError(t, set.Release(t.Context()))
+				} else {
+					require.ErrorIs(t, err, ErrNotAcquired)
+					require.ErrorIs(t, err, context.DeadlineExceeded, "%v %s", wait, busy)
+				}
+				if lock != nil {
+					require.NoError(t, lock.Release(t.Context()))
+				}
+				s.set(func() { s.away = false })
+				s.drop(names[1])
+				requireNothingLeft(t, e, s)
+			}
+		}
+	})
+}
+
+func TestCloseEndsSetsThatWait(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		set := mustAcquireAll(t, e, "a", "b")
+		s.set(func() { s.keys["c"] = scriptedKey{"of another process", time.Now().Add(time.Minute)} })
+		errs := make(chan error, 2)
+		for _, name := range []string{"a", "c"} {
+			go func() {
+				_, err := e.AcquireAll(t.Context(), []string{name, "d"}, 0)
+				errs <- err
+			}()
+		}
+		time.Sleep(time.Second)
+		require.NoError(t, e.Close())
+		for range 2 {
+			err := <-errs
+			require.ErrorIs(t, err, ErrClosed)
+		}
+		require.ErrorIs(t, set.Err(), ErrClosed)
+		_, err := e.AcquireAll(t.Context(), []string{"e"}, 0)
+		require.ErrorIs(t, err, ErrClosed)
+		require.Zero(t, namesOf(e))
+	})
+}
+
+func TestSetHasAFenceForEachName(t *testing.T) {
+	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
+		const delay = 500 * time.Millisecond
+		names := numbered("name", 20)
+		for i, l := range f.links { // whichever two answer first, a raise is needed
+			for _, name := range names[:10] {
+				f.setRegister(i, name, f.register(i, name)+10*uint64(i))
+			}
+			l.Delay(delay)
+		}
+		begun := time.Now()
+		set, err := f.e.AcquireAll(t.Context(), names, 10*time.Second)
+		require.NoError(t, err)
+		require.Equal(t, 2*delay, time.Since(begun))
+		require.EqualValues(t, 10, f.e.Stats().FencesRaised)
+		before := make(map[string]uint64)
+		for _, l := range set.Locks() {
+			require.NotZero(t, l.Fence())
+			before[l.Name()] = l.Fence()
+		}
+		require.NoError(t, set.Release(t.Context()))
+		set, err = f.e.AcquireAll(t.Context(), names, 10*time.Second)
+		require.NoError(t, err)
+		for _, l := range set.Locks() {
+			require.Greater(t, l.Fence(), before[l.Name()])
+		}
+		require.NoError(t, set.Release(t.Context()))
+	})
+}
+
+// A Set and many single locks of one process on many names: each shard is locked in order, so nobody waits for ever.
+func TestSetsOfManyShardsDoNotBlockEachOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		names := numbered("name", 300)
+		var all sync.WaitGroup
+		for w := range 4 {
+			random := rand.New(rand.NewPCG(1, uint64(w)))
+			all.Go(func() {
+				for range 5 {
+					mine := slices.Clone(names)
+					random.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+					set, err := e.AcquireAll(t.Context(), mine[:200], 0)
+					if assert.NoError(t, err) {
+						assert.NoError(t, set.Release(t.Context()))
+					}
+				}
+			})
+		}
+		all.Wait()
+		requireNothingLeft(t, e, s)
+	})
+}
