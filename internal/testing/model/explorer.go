@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten
 // million states share one, and the explorer misses a state, is about one in a million.
@@ -106,4 +109,18 @@ func (x *explorer[S]) trace(starts []S, text func(*S) string) (lines []string) {
 		lines = append(lines, x.picked.step.String()+"\n      "+text(&x.state))
 	}
 	return lines
+}
+
+// fingerprintOf is equal for states that differ only in the order of their masters. A state is a core, and a column for each
+// master.
+func fingerprintOf[K, C comparable](seed maphash.Seed, core K, columns []C) uint64 {
+	var prints [maxMasters]uint64
+	for i := range columns {
+		prints[i] = maphash.Comparable(seed, columns[i])
+	}
+	slices.Sort(prints[:])
+	return maphash.Comparable(seed, struct {
+		core    K
+		columns [maxMasters]uint64
+	}{core, prints})
 }

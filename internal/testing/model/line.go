@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
-	"slices"
 	"time"
 
 	"muxlock/internal/line"
@@ -228,15 +227,7 @@ func (x *lineSearch) enter(s *lineState) (fingerprint uint64, isBroken bool) {
 		s.broken = twoHolders
 	}
 	x.held = max(x.held, bits.OnesCount8(s.held))
-	var columns [lineMasters]uint64
-	for i := range m.Masters {
-		columns[i] = maphash.Comparable(x.seed, s.columns[i])
-	}
-	slices.Sort(columns[:])
-	return maphash.Comparable(x.seed, struct {
-		lineCore
-		columns [lineMasters]uint64
-	}{s.lineCore, columns}), s.broken != 0
+	return fingerprintOf(x.seed, s.lineCore, s.columns[:m.Masters]), s.broken != 0
 }
 
 func (m *lineModel) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }

@@ -3,7 +3,6 @@ package model
 import (
 	"hash/maphash"
 	"math/bits"
-	"slices"
 
 	"muxlock/internal/fencing"
 )
@@ -54,20 +53,7 @@ func (x *search) enter(s *state) (fingerprint uint64, isBroken bool) {
 		tokens += bits.OnesCount32(counted)
 	}
 	x.counted = max(x.counted, tokens)
-	return x.fingerprint(s), s.broken != 0
-}
-
-// fingerprint is equal for states that differ only in the order of their masters.
-func (x *search) fingerprint(s *state) uint64 {
-	var columns [maxMasters]uint64
-	for i := range x.m.Masters {
-		columns[i] = maphash.Comparable(x.seed, s.columns[i])
-	}
-	slices.Sort(columns[:])
-	return maphash.Comparable(x.seed, struct {
-		core
-		columns [maxMasters]uint64
-	}{s.core, columns})
+	return fingerprintOf(x.seed, s.core, s.columns[:x.m.Masters]), s.broken != 0
 }
 
 // admission returns the index of a value. States store the index.
