@@ -22,7 +22,7 @@ type severalModel struct {
 	Wait         uint8 // of a master before it votes again
 	Unsent       bool  // an acquire waits before it is sent, and may be dropped with its releases meanwhile
 	Cuts         bool  // a connection may break, and an acquire from before then arrives behind what was sent later
-	Extensions   uint8 // of the lease of each name
+	Extends      bool  // holders extend the leases of all their names, each by itself, once
 	Crashes      uint8 // how often a master restarts empty
 
 	Only  property // to check; 0: all
@@ -52,7 +52,14 @@ const (
 // nameSet is a set of names, one bit each.
 type nameSet uint8
 
-func (s nameSet) has(name int) bool { return s&(1<<name) != 0 }
+// all yields each name of a set.
+func (s nameSet) all(yield func(name int) bool) {
+	for ; s != 0; s &= s - 1 {
+		if !yield(bits.TrailingZeros8(uint8(s))) {
+			return
+		}
+	}
+}
 
 // A severalState is everything, as a state is.
 type severalState struct {
@@ -69,12 +76,11 @@ type severalCore struct {
 }
 
 type severalAttempt struct {
-	phase                   phase
-	asked                   nameSet // by its latest acquire: all of its set
-	since                   uint8
-	until                   [severalNames]uint8
-	extending               bool
-	extendedSince, extended uint8
+	phase    phase
+	asked    nameSet // by its latest acquire: all of its set
+	since    uint8
+	until    [severalNames]uint8
+	extended uint8 // 1 plus the time of its extension; 0: not yet
 }
 
 // A severalColumn is a master, and everything that attempts have asked it.
@@ -101,6 +107,16 @@ const (
 	astray // sent, on a connection that broke
 )
 
+// of returns the names whose keys there have an owner's tokens. With owner 0 it returns the free names.
+func (c *severalColumn) of(owner uint8) (some nameSet) {
+	for name, l := range c.locks {
+		if l.owner == owner {
+			some |= 1 << name
+		}
+	}
+	return some
+}
+
 func (m *severalModel) quorum() int {
 	if m.Fault == smallQuorum {
 		return m.Masters / 2
@@ -120,19 +136,13 @@ func (m *severalModel) owner(a int) uint8 {
 func (m *severalModel) after(from, ticks uint8) uint8 { return min(from+ticks, m.Horizon+1) }
 
 // until returns the end of a set's validity: the least of its names'.
-func (m *severalModel) until(at *severalAttempt, a int) (until uint8) {
-	until = m.Horizon + 1
-	if m.Fault == longestCounts {
-		until = 0
+func (m *severalModel) until(at *severalAttempt, a int) uint8 {
+	until, longest := m.Horizon+1, uint8(0)
+	for name := range m.Sets[a].all {
+		until, longest = min(until, at.until[name]), max(longest, at.until[name])
 	}
-	for name, end := range at.until {
-		switch {
-		case !m.Sets[a].has(name):
-		case m.Fault == longestCounts:
-			until = max(until, end)
-		default:
-			until = min(until, end)
-		}
+	if m.Fault == longestCounts {
+		return longest
 	}
 	return until
 }
@@ -150,39 +160,30 @@ type severalSearch struct {
 func (m *severalModel) Search() (r Result) {
 	x := &severalSearch{m: m, seed: maphash.MakeSeed()}
 	x.explorer = explorer[severalState]{steps: x.steps, forget: m.forget, enter: x.enter}
-	starts := make([]severalState, 1)
-	r.States, r.Depth = x.explore(starts, m.Most)
+	r = x.search(make([]severalState, 1), m.Most, m.text)
 	r.Counted = x.held
-	if x.broken != nil {
-		r.Broken = x.broken.state.broken.String()
-		r.Trace = x.trace(starts, m.text)
-	}
 	return r
 }
 
-func (x *severalSearch) enter(s *severalState) (fingerprint uint64, isBroken bool) {
+func (x *severalSearch) enter(s *severalState) (fingerprint uint64, broken property) {
 	x.m.check(s)
 	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.severalCore, s.columns[:x.m.Masters]), s.broken != 0
+	return fingerprintOf(x.seed, s.severalCore, s.columns[:x.m.Masters]), s.broken
 }
 
 // check looks for a name with two holders, a holder without a quorum, and keys without anybody to release them.
 func (m *severalModel) check(s *severalState) {
 	var holders [severalNames]int
 	for a, set := range m.Sets {
-		at := &s.attempts[a]
-		for name := range severalNames {
-			switch {
-			case !set.has(name):
-			case at.phase == held:
+		for i := range m.Masters {
+			c := &s.columns[i]
+			m.breaks(s, leaked, c.of(m.owner(a))&c.asks[a].released != 0)
+		}
+		for name := range set.all {
+			if s.attempts[a].phase == held {
 				holders[name]++
 				m.breaks(s, twoHolders, holders[name] > 1)
 				m.breaks(s, half, m.standing(s, a, 1<<name) < m.quorum())
-			case at.phase == ended:
-				for i := range m.Masters {
-					c := &s.columns[i]
-					m.breaks(s, leaked, c.locks[name].owner == m.owner(a) && c.asks[a].released.has(name))
-				}
 			}
 		}
 	}
@@ -195,16 +196,12 @@ func (m *severalModel) breaks(s *severalState, p property, isBroken bool) {
 	}
 }
 
-// standing returns the number of masters that have an attempt's keys of some nameSet. Masters that restarted and do not vote
+// standing returns the number of masters that have an attempt's keys of some names. Masters that restarted and do not vote
 // count, too.
 func (m *severalModel) standing(s *severalState, a int, some nameSet) (n int) {
 	for i := range m.Masters {
 		c := &s.columns[i]
-		all := true
-		for name, l := range c.locks {
-			all = all && (!some.has(name) || l.owner == m.owner(a))
-		}
-		if all || s.now < c.votesFrom {
+		if c.of(m.owner(a))&some == some || s.now < c.votesFrom {
 			n++
 		}
 	}
@@ -229,7 +226,7 @@ func (m *severalModel) forget(s *severalState) {
 			}
 			for name := range q.extends {
 				gone := m.isGone(c, a, name)
-				if q.extends[name] == acknowledged && !at.extending || at.phase == ended && gone {
+				if at.phase == ended && (gone || q.extends[name] == acknowledged) {
 					q.extends[name] = notSent
 				}
 				if gone {
@@ -265,10 +262,8 @@ func (m *severalModel) text(s *severalState) string {
 			continue
 		}
 		text += fmt.Sprintf(" | %c %s", 'A'+a, [...]string{asking: "asks", held: "holds", ended: "ended"}[at.phase])
-		for name := range severalNames {
-			if set.has(name) {
-				text += fmt.Sprintf(" %c", 'a'+name)
-			}
+		for name := range set.all {
+			text += fmt.Sprintf(" %c", 'a'+name)
 		}
 		if at.phase == held {
 			text += fmt.Sprintf(" until %d", m.until(at, a))

@@ -33,12 +33,10 @@ func (x *severalSearch) send(a, i int) {
 	if m.Fault != dropsReleaseOnly {
 		return
 	}
-	for name := range severalNames {
-		if m.Sets[a].has(name) && !q.released.has(name) {
-			t := *s
-			t.columns[i].asks[a].released |= 1 << name
-			x.goes(&t, step{"drops the release of " + string(rune('a'+name)), by, on, 0})
-		}
+	for name := range m.Sets[a].all {
+		t := *s
+		t.columns[i].asks[a].released |= 1 << name
+		x.goes(&t, step{"drops the release of " + string(rune('a'+name)), by, on, 0})
 	}
 }
 
@@ -50,19 +48,12 @@ func (x *severalSearch) acquire(a, i int) {
 	if q.acquire == astray {
 		q.released = 0 // their owner may repeat the releases
 	}
-	free := want
-	for name, l := range c.locks {
-		if l.owner != 0 {
-			free &^= 1 << name
-		}
-	}
+	free := want & c.of(0)
 	if free != want && m.Fault != anyNameVotes {
 		free = 0
 	}
-	for name := range c.locks {
-		if free.has(name) {
-			c.locks[name] = lock{m.owner(a), m.after(t.now, m.TTL)}
-		}
+	for name := range free.all {
+		c.locks[name] = lock{m.owner(a), m.after(t.now, m.TTL)}
 	}
 	what := "is refused"
 	if free != 0 {
@@ -104,11 +95,11 @@ func (x *severalSearch) release(a, i int) {
 	if s.attempts[a].phase != ended {
 		return
 	}
-	for name := range severalNames {
+	for name := range (m.Sets[a] &^ s.columns[i].asks[a].released).all {
 		t := *s
 		c := &t.columns[i]
 		q, l := &c.asks[a], &c.locks[name]
-		if !m.Sets[a].has(name) || q.released.has(name) || m.isGone(c, a, name) || !m.overtakes(q) {
+		if m.isGone(c, a, name) || !m.overtakes(q) {
 			continue
 		}
 		if l.owner == m.owner(a) {

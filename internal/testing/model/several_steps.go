@@ -111,52 +111,39 @@ func (x *severalSearch) decide(a int) {
 	}
 	at.phase = held
 	t.held |= 1 << a
-	for name := range at.until {
-		if m.Sets[a].has(name) {
-			at.until[name] = m.after(at.since, m.TTL)
-		}
+	for name := range m.Sets[a].all {
+		at.until[name] = m.after(at.since, m.TTL)
 	}
 	at.since = 0
 	m.breaks(&t, half, m.standing(&t, a, m.Sets[a]) < m.quorum())
 	x.goes(&t, step{"has all by", int8(a), -1, granted})
 }
 
-// hold takes the steps of a holder that extends: each name by itself.
+// hold takes the steps of a holder that extends.
 func (x *severalSearch) hold(a int) {
 	m, s, by := x.m, &x.state, int8(a)
 	at := &s.attempts[a]
-	if !at.extending && at.extended < m.Extensions {
+	if m.Extends && at.extended == 0 {
 		t := *s
-		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now
-		t.attempts[a].extended++
+		t.attempts[a].extended = 1 + s.now
 		for i := range m.Masters {
-			for name := range severalNames {
-				if m.Sets[a].has(name) {
-					t.columns[i].asks[a].extends[name] = underWay
-				}
+			for name := range m.Sets[a].all {
+				t.columns[i].asks[a].extends[name] = underWay
 			}
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
-	if !at.extending {
-		return
-	}
-	until := m.after(at.extendedSince, m.TTL)
-	for name := range severalNames {
+	for name := range m.Sets[a].all {
 		acks := 0
 		for i := range m.Masters {
 			if s.columns[i].asks[a].extends[name] == acknowledged {
 				acks++
 			}
 		}
-		if acks < m.quorum() || at.until[name] >= until {
-			continue
+		if acks >= m.quorum() {
+			t := *s
+			t.attempts[a].until[name] = m.after(at.extended-1, m.TTL)
+			x.goes(&t, step{"is extended for " + string(rune('a'+name)), by, -1, 0})
 		}
-		t := *s
-		t.attempts[a].until[name] = until
-		if m.until(&t.attempts[a], a) >= until {
-			t.attempts[a].extending, t.attempts[a].extendedSince = false, 0
-		}
-		x.goes(&t, step{"is extended for " + string(rune('a'+name)), by, -1, 0})
 	}
 }
