@@ -1,13 +1,16 @@
 package model
 
-import "slices"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten
 // million states share one, and the explorer misses a state, is about one in a million.
 type explorer[S any] struct {
-	steps  func()                                       // finds all next steps of state, and calls goes for each
-	forget func(*S)                                     // clears what no later step depends on
-	enter  func(*S) (fingerprint uint64, isBroken bool) // looks at a state
+	steps  func()                                         // finds all next steps of state, and calls goes for each
+	forget func(*S)                                       // clears what no later step depends on
+	enter  func(*S) (fingerprint uint64, broken property) // looks at a state
 
 	seen map[uint64]struct{}
 	came []origin // by state, in the order of discovery
@@ -18,7 +21,8 @@ type explorer[S any] struct {
 	branch uint16 // index of the next step of that state
 	next   []found[S]
 	broken *found[S]
-	pick   int // index of the step to replay; -1: take all steps
+	breaks property // that the broken state breaks
+	pick   int      // index of the step to replay; -1: take all steps
 	picked struct {
 		state S
 		step  step
@@ -33,6 +37,15 @@ type origin struct {
 type found[S any] struct {
 	state S
 	index uint32
+}
+
+// search explores a model, and tells what it found. It leaves Result.Counted to the model.
+func (x *explorer[S]) search(starts []S, most int, text func(*S) string) (r Result) {
+	r.States, r.Depth = x.explore(starts, most)
+	if x.broken != nil {
+		r.Broken, r.Trace = x.breaks.String(), x.trace(starts, text)
+	}
+	return r
 }
 
 // explore visits the states that can be reached, until one is broken or most were found (0: no limit). It returns how many
@@ -77,7 +90,7 @@ func (x *explorer[S]) goes(s *S, t step) {
 
 // add adds the state in to, unless it was found before.
 func (x *explorer[S]) add() {
-	fingerprint, isBroken := x.enter(&x.to)
+	fingerprint, broken := x.enter(&x.to)
 	if _, seen := x.seen[fingerprint]; seen {
 		return
 	}
@@ -85,8 +98,8 @@ func (x *explorer[S]) add() {
 	index := uint32(len(x.came))
 	x.came = append(x.came, origin{x.index, x.branch})
 	x.next = append(x.next, found[S]{x.to, index})
-	if isBroken {
-		x.broken = &x.next[len(x.next)-1]
+	if broken != 0 {
+		x.broken, x.breaks = &x.next[len(x.next)-1], broken
 	}
 }
 
@@ -106,4 +119,18 @@ func (x *explorer[S]) trace(starts []S, text func(*S) string) (lines []string) {
 		lines = append(lines, x.picked.step.String()+"\n      "+text(&x.state))
 	}
 	return lines
+}
+
+// fingerprintOf is equal for states that differ only in the order of their masters. A state is a core, and a column for each
+// master.
+func fingerprintOf[K, C comparable](seed maphash.Seed, core K, columns []C) uint64 {
+	var prints [maxMasters]uint64
+	for i := range columns {
+		prints[i] = maphash.Comparable(seed, columns[i])
+	}
+	slices.Sort(prints[:])
+	return maphash.Comparable(seed, struct {
+		core    K
+		columns [maxMasters]uint64
+	}{core, prints})
 }

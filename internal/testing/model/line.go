@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
-	"slices"
 	"time"
 
 	"muxlock/internal/line"
@@ -172,13 +171,8 @@ type lineSearch struct {
 func (m *lineModel) Search() (r Result) {
 	x := &lineSearch{m: m, seed: maphash.MakeSeed()}
 	x.explorer = explorer[lineState]{steps: x.steps, forget: m.forget, enter: x.enter}
-	starts := []lineState{m.start()}
-	r.States, r.Depth = x.explore(starts, m.Most)
+	r = x.search([]lineState{m.start()}, m.Most, (*lineState).String)
 	r.Counted = x.held
-	if x.broken != nil {
-		r.Broken = x.broken.state.broken.String()
-		r.Trace = x.trace(starts, (*lineState).String)
-	}
 	return r
 }
 
@@ -216,7 +210,7 @@ func (m *lineModel) start() (s lineState) {
 	return s
 }
 
-func (x *lineSearch) enter(s *lineState) (fingerprint uint64, isBroken bool) {
+func (x *lineSearch) enter(s *lineState) (fingerprint uint64, broken property) {
 	m := x.m
 	holders := 0
 	for a := range m.Attempts {
@@ -228,15 +222,7 @@ func (x *lineSearch) enter(s *lineState) (fingerprint uint64, isBroken bool) {
 		s.broken = twoHolders
 	}
 	x.held = max(x.held, bits.OnesCount8(s.held))
-	var columns [lineMasters]uint64
-	for i := range m.Masters {
-		columns[i] = maphash.Comparable(x.seed, s.columns[i])
-	}
-	slices.Sort(columns[:])
-	return maphash.Comparable(x.seed, struct {
-		lineCore
-		columns [lineMasters]uint64
-	}{s.lineCore, columns}), s.broken != 0
+	return fingerprintOf(x.seed, s.lineCore, s.columns[:m.Masters]), s.broken
 }
 
 func (m *lineModel) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }

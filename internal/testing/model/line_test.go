@@ -41,8 +41,9 @@ var soundLines = []struct {
 	{lineModel{Name: "fenced, a master is flushed", Masters: 3, Fencing: true, Attempts: 3, InLine: 1, Plain: 4, TTL: 1, Passed: 1, Wait: 1, Horizon: 1, Flushes: 1}, 626089},
 }
 
-// most is the number of states after which a search of a line ends early, unless make model asks for all of them.
-func (m *lineModel) most() int {
+// most is the number of states after which a search of a line or of sets ends early, unless make model asks for all of
+// them.
+func most() int {
 	switch {
 	case testing.Short():
 		return large / 10 // under the race detector
@@ -57,7 +58,7 @@ func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
 	for _, m := range soundLines {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if most := m.most(); most > 0 && m.states > most {
+			if most := most(); most > 0 && m.states > most {
 				t.Skip("large: make model")
 			}
 			r := m.Search()
@@ -102,7 +103,7 @@ func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
 	for _, m := range lineControls {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			m.Only, m.Most = m.broken, m.most()
+			m.Only, m.Most = m.broken, most()
 			if m.large && m.Most > 0 {
 				t.Skip("large: make model")
 			}

@@ -109,13 +109,15 @@ const (
 	tokenTooSmall
 	tokenTwice
 	fenceNotLarger
+	half
+	leaked
 )
 
 const tokenOrder = tokenTooSmall | tokenTwice
 
 func (p property) String() string {
 	return map[property]string{0: "", twoHolders: "two hold at once", tokenTwice: "token counted twice", tokenTooSmall: "token is not larger than one that counted before the attempt began",
-		fenceNotLarger: "fence is not larger than the last holder's"}[p]
+		fenceNotLarger: "fence is not larger than the last holder's", half: "a set is held, and no quorum has it", leaked: "a key stays that nobody will release"}[p]
 }
 
 func (m *Model) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }

@@ -3,7 +3,6 @@ package model
 import (
 	"hash/maphash"
 	"math/bits"
-	"slices"
 
 	"muxlock/internal/fencing"
 )
@@ -37,37 +36,19 @@ func (m *Model) Search() (r Result) {
 	x := &search{m: m, seed: maphash.MakeSeed(), known: make(map[fencing.Admission[tick]]uint16), answers: make(map[question]answer)}
 	x.explorer = explorer[state]{steps: x.steps, forget: m.forget, enter: x.enter}
 	x.admission(fencing.Admission[tick]{}) // is 0
-	starts := m.starts(x)
-	r.States, r.Depth = x.explore(starts, m.Most)
+	r = x.search(m.starts(x), m.Most, (*state).String)
 	r.Counted = x.counted
-	if x.broken != nil {
-		r.Broken = x.broken.state.broken.String()
-		r.Trace = x.trace(starts, (*state).String)
-	}
 	return r
 }
 
-func (x *search) enter(s *state) (fingerprint uint64, isBroken bool) {
+func (x *search) enter(s *state) (fingerprint uint64, broken property) {
 	x.m.check(s)
 	tokens := 0
 	for _, counted := range s.counted {
 		tokens += bits.OnesCount32(counted)
 	}
 	x.counted = max(x.counted, tokens)
-	return x.fingerprint(s), s.broken != 0
-}
-
-// fingerprint is equal for states that differ only in the order of their masters.
-func (x *search) fingerprint(s *state) uint64 {
-	var columns [maxMasters]uint64
-	for i := range x.m.Masters {
-		columns[i] = maphash.Comparable(x.seed, s.columns[i])
-	}
-	slices.Sort(columns[:])
-	return maphash.Comparable(x.seed, struct {
-		core
-		columns [maxMasters]uint64
-	}{s.core, columns})
+	return fingerprintOf(x.seed, s.core, s.columns[:x.m.Masters]), s.broken
 }
 
 // admission returns the index of a value. States store the index.
