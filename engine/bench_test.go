@@ -43,16 +43,35 @@ func BenchmarkCycleWithHolder(b *testing.B) {
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
 
+// BenchmarkSet is BenchmarkCycle with a set of four names; an operation is a set.
+func BenchmarkSet(b *testing.B) { benchmarkSets(b, five(b)) }
+
+func BenchmarkSetWithoutNative(b *testing.B) { benchmarkSets(b, withoutNative(b)) }
+
+func BenchmarkFencedSet(b *testing.B) { benchmarkSets(b, fencedSet(b, 5), fenced) }
+
+// BenchmarkSetOnOneMaster compares with clients of one master.
+func BenchmarkSetOnOneMaster(b *testing.B) { benchmarkSets(b, redistest.Masters(b, 1)) }
+
+func benchmarkSets(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
+	cycle := func(e *Engine, name string) (held, error) { return e.AcquireAll(context.Background(), numbered(name, 4), 0) }
+	for _, workers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("masters=%d/names=4/workers=%d", len(masters), workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, cycle, changes...) })
+	}
+}
+
+func acquireOne(e *Engine, name string) (held, error) { return e.Acquire(context.Background(), name, 0) }
+
 // BenchmarkMeasuredCycle is BenchmarkCycle with Config.Measure.
 func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }
 
 func benchmarkCycles(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
 	for _, workers := range []int{1, 64, 1024} {
-		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, changes...) })
+		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, acquireOne, changes...) })
 	}
 }
 
-func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, changes ...func(*Config)) {
+func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, acquire func(*Engine, string) (held, error), changes ...func(*Config)) {
 	e := open(b, masters, append(changes, masterTimeout(defaultMasterTimeout))...)
 	var left atomic.Int64
 	var mu sync.Mutex // guards all
@@ -64,7 +83,7 @@ func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, ch
 	work := func(name string, own *hdrhistogram.Histogram) {
 		for left.Add(-1) >= 0 {
 			begin := time.Now()
-			lock, err := e.Acquire(context.Background(), name, 0)
+			lock, err := acquire(e, name)
 			if err == nil {
 				err = lock.Release(context.Background())
 			}
@@ -90,6 +109,7 @@ func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, ch
 	b.StopTimer()
 	b.ReportMetric(float64((cpuOf(b, masters)-servers).Nanoseconds())/float64(b.N), "servers-cpu-ns/op")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+	b.ReportMetric(float64(all.ValueAtQuantile(50)), "p50-ns")
 	b.ReportMetric(float64(all.ValueAtQuantile(99)), "p99-ns")
 	b.ReportMetric(100*float64(e.Stats().FencesRaised)/float64(b.N), "%raised")
 }

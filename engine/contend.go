@@ -206,16 +206,13 @@ func (c *contender) await(ctx context.Context, next step) error {
 // an error if the masters were not asked or ctx ended.
 func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, step, error) {
 	e := c.e
-	req := c.request()
+	req := c.request(c.name)
 	out, err := e.pipe.Do(ctx, req)
 	if err != nil {
 		return nil, step{}, err
 	}
 	start, next := c.judge(&req, &out, handed)
-	// Without contention, a sample is enough.
-	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
-		e.noteTook(clock.Now().Sub(start))
-	}
+	c.sample(&out, start)
 	if next.hold && e.mustRaise(&out) {
 		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
@@ -228,12 +225,12 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	return lock, next, nil
 }
 
-// request returns the request of an attempt.
-func (c *contender) request() pipeline.Request {
+// request returns the request of an attempt at a name.
+func (c *contender) request(name string) pipeline.Request {
 	// A token is used for one attempt only: a late release of this attempt must
 	// not take away the votes of the next.
 	return pipeline.Request{
-		Op: pipeline.Acquire, Name: c.name, Token: token.For(c.e.cfg.Holder), TTL: c.ttl,
+		Op: pipeline.Acquire, Name: name, Token: token.For(c.e.cfg.Holder), TTL: c.ttl,
 		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst,
 	}
 }
@@ -243,6 +240,13 @@ func (c *contender) judge(req *pipeline.Request, out *pipeline.Outcome, handed c
 	req.Origin, req.Fence = out.Origin, out.Fence
 	start = sentAt(*out, handed)
 	return start, c.next(*out, clock.Now().Sub(start))
+}
+
+// sample notes how long an attempt took. Without contention, a sample is enough.
+func (c *contender) sample(out *pipeline.Outcome, start clock.Instant) {
+	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || c.e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
+		c.e.noteTook(clock.Now().Sub(start))
+	}
 }
 
 // mustRaise reports whether a quorum is yet to store the fencing token of a granted attempt, since too few

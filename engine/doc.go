@@ -170,6 +170,23 @@
 // thousand rows in two thirds of the time that a thousand goroutines need for a row each. Each name
 // has a lock of its own, or an error of its own.
 //
+// # All names or none
+//
+//	err := locks.DoAll(ctx, []string{"account/7", "account/9"}, 10*time.Second, func(ctx context.Context, set *engine.Set) error {
+//		... // nobody else has either
+//	})
+//
+// AcquireAll takes a Set of names: each master takes all of them or none in one step, so a Set costs
+// the round trip of one lock, and is never half held. Each name is an ordinary lock of everybody
+// else's, with a fencing token of its own. A Set is valid while all of its locks are.
+//
+// AcquireAll waits for names that are held, and holds none meanwhile. So Sets that cross in any order
+// never wait for each other. It is woken by the name that kept it, then asks for all again; callers
+// that split the vote back off at random. What it does not promise: fairness beside callers that want
+// one of its names. Those of other processes stand in line for that name, and a Set waits until the
+// whole line is through, or until a holder leaves the name open, twice a second. Names that never are
+// free at the same moment keep a Set waiting for as long as its ctx.
+//
 // # Leader election
 //
 //	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
@@ -213,10 +230,10 @@
 //
 //	ACL SETUSER locks on '>PASSWORD' ~locks:* ~__muxlock__:* -@all +info +script|load +evalsha +set +get +del +pttl +pexpire
 //
-// These make it faster. mget reads many locks that are released at once. Without the other two,
-// waiters poll every Config.RetryHeld:
+// These make it faster. mget reads many locks that are released at once; msetnx takes Sets. Without
+// the other two, waiters poll every Config.RetryHeld:
 //
-//	ACL SETUSER locks +mget +client|tracking +client|caching
+//	ACL SETUSER locks +mget +msetnx +client|tracking +client|caching
 //
 // With these, processes that want one name stand in line for it (Waiting, below). Who may publish
 // on these channels can grant locks, as who may write the keys can:

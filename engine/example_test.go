@@ -71,6 +71,21 @@ func ExampleEngine_AcquireMany() {
 	}
 }
 
+// A transfer needs both accounts. Transfers of others may want them in another order.
+func ExampleEngine_DoAll() {
+	var locks *engine.Engine // from engine.New, with Config.Fencing
+	ctx, accounts := context.Background(), []string{"account/7", "account/9"}
+	err := locks.DoAll(ctx, accounts, 10*time.Second, func(ctx context.Context, set *engine.Set) error {
+		for _, lock := range set.Locks() {
+			log.Print("write to ", lock.Name(), " with fence ", lock.Fence())
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		log.Print(err)
+	}
+}
+
 // One process of many drains the queue; the others stand by and follow.
 func ExampleEngine_Lead() {
 	var locks *engine.Engine // from engine.New, with Config.Fencing

@@ -44,7 +44,7 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 			continue
 		}
 		asked = append(asked, oneOfMany{c, &results[i]})
-		reqs = append(reqs, c.request())
+		reqs = append(reqs, c.request(c.name))
 	}
 	var low []lowFence
 	var raises []pipeline.Request

@@ -95,8 +95,7 @@ func (c *setContender) queueAll(ctx context.Context) error {
 		if w == nil {
 			return err
 		}
-		c.leave(nil)
-		c.name = n.name
+		c.name, c.state = n.name, nil
 		e.counts.waiting.Add(1)
 		got, err := e.names.wait(ctx, n, w)
 		e.counts.waiting.Add(-1)
@@ -113,7 +112,8 @@ func (c *setContender) queueAll(ctx context.Context) error {
 }
 
 // joinAll makes c the contender for all names, or puts it into the queue of one that is busy and returns its waiter, or
-// refuses it if it does not wait.
+// refuses it if it does not wait. In the same step c leaves the name for which it contends: else two that each contend
+// for a name of the other could trade places for ever.
 func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error) {
 	now := clock.Now()
 	lockAll(c.shards)
@@ -136,7 +136,10 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 			c.name = name
 			return nil, nil, errTakenHere
 		}
-		return n, n.queueLocked(c.ttl, true, now), nil
+		if w = n.queueLocked(c.ttl, true, now); c.state != nil {
+			c.state.contendNextLocked(false, nil)
+		}
+		return n, w, nil
 	}
 	c.all = true
 	return nil, nil, nil
@@ -163,8 +166,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	reqs, outs := make([]pipeline.Request, len(c.names)), make([]pipeline.Outcome, len(c.names))
 	number := e.sets.Add(1)
 	for i, name := range c.names {
-		c.name = name
-		if reqs[i] = c.request(); len(reqs) > 1 {
+		if reqs[i] = c.request(name); len(reqs) > 1 {
 			reqs[i].Set = number
 		}
 	}
@@ -173,6 +175,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		return nil, step{}, err
 	}
 	start, next := c.judge(&reqs[0], &outs[0], handed) // all have the same votes
+	c.sample(&outs[0], start)
 	for i := range reqs {
 		reqs[i].Origin, reqs[i].Fence = outs[i].Origin, outs[i].Fence
 	}
@@ -201,10 +204,10 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		}
 	}
 	c.name = c.names[kept]
-	c.leave(c.states[kept])
 	e.counts.attempt(next, outs[0])
-	c.state.failedFor(next.kind)
+	c.states[kept].failedFor(next.kind)
 	c.undoAll(reqs, outs)
+	c.leave(c.states[kept])
 	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[0])
 	return nil, next, nil
 }

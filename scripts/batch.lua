@@ -68,28 +68,39 @@ local function release(from, to)
   end
 end
 
-local function valuesOf(from, to)
-  local reply = pcall('MGET', unpack(KEYS, from, to))
-  if reply.err then -- no right to it
-    reply = {}
-    for i = from, to do reply[i - from + 1] = pcall('GET', KEYS[i]) end
+-- takeAll takes all of a set, or reports that it did not.
+local function takeAll(from, to, lease)
+  local locks = {}
+  for i = from, to do
+    locks[#locks + 1], locks[#locks + 2] = KEYS[i], ARGV[i]
   end
-  return reply
+  if pcall('MSETNX', unpack(locks)) ~= 1 then return false end
+  for i = from, to do
+    if pcall('PEXPIRE', KEYS[i], lease) ~= 1 then -- no right to it: none may stay without an end
+      for j = from, to do pcall('DEL', KEYS[j]) end
+      return false
+    end
+  end
+  return true
 end
 
+-- take takes all of a set, or tells which name keeps it.
 local function take(from, to, lease)
-  local held, free = valuesOf(from, to), true
-  for i = 1, to - from + 1 do free = free and not held[i] end
-  for i = from, free and to or 0 do
+  if takeAll(from, to, lease) then return end
+  local free = true
+  for i = from, to do
+    local reply = pcall('GET', KEYS[i])
+    if reply then free = false end
+    vote(i, false, reply and '0' or 'n')
+  end
+  for i = from, free and to or 0 do -- no right to MSETNX, or a failure
     local reply = pcall('SET', KEYS[i], ARGV[i], 'NX', 'PX', lease)
+    votes[i] = '1'
     if not reply or reply.err then
       for j = from, i - 1 do pcall('DEL', KEYS[j]) end
       for j = from, to do vote(j, reply, j == i and '0' or 'n') end
       return
     end
-  end
-  for i = from, free and 0 or to do
-    vote(i, false, held[i - from + 1] and '0' or 'n')
   end
 end
 

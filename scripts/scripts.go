@@ -46,7 +46,7 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "8f1a4c7df5dafe3a959200e2c6ad2ae26248eab1"}
+	Batch   = Script{"batch", batchSource, "aab03c2630d86a0cc7d2b732ddad70f0e878b885"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit

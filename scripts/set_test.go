@@ -46,8 +46,8 @@ func TestSetThatFailsHalfwayLeavesNothing(t *testing.T) {
 	m := newMaster(t)
 	m.number("RPUSH", "list", "x")
 	m.text("SET", "held", "another", "PX", "100000")
-	for denied, want := range map[string]string{"-mget": "11", "-set": "ee"} {
-		m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", denied)
+	for denied, want := range map[string]string{"-msetnx": "11", "-pexpire": "11", "-msetnx -set": "ee"} {
+		m.text(append([]string{"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all"}, strings.Fields(denied)...)...)
 		m.text("AUTH", "limited", "any")
 		votes, fault, _ := strings.Cut(m.batch(set("&90000", "a", "b")...), "\n")
 		require.Equal(t, want, votes, denied)
@@ -55,6 +55,10 @@ func TestSetThatFailsHalfwayLeavesNothing(t *testing.T) {
 		require.Equal(t, "n0", m.batch(set("&90000", "c", "held")...))
 		m.text("AUTH", "default", "")
 		require.EqualValues(t, 2+strings.Count(want, "1"), m.number("DBSIZE"))
+		if want == "11" {
+			m.requireTTL(90_000, "a")
+			m.requireTTL(90_000, "b")
+		}
 		m.number("DEL", "a", "b")
 	}
 }

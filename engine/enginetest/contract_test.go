@@ -347,6 +347,34 @@ func TestManyNamesAreAcquiredAndReleasedAtOnceEachByItself(t *testing.T) {
 	})
 }
 
+func TestNamesOfASetAreAcquiredWholeOrNotAtAll(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		names := []string{"name 0", "name 1", "name 2"}
+		w.refuse("name 1")
+		_, err := e.TryAcquireAll(t.Context(), names, 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.ErrorContains(t, err, `"name 1"`)
+		for _, name := range []string{"name 0", "name 2"} {
+			require.NoError(t, mustAcquire(t, e, name, 0).Release(t.Context()))
+		}
+		names[1] = "name 3"
+		err = e.DoAll(t.Context(), names, 0, func(ctx context.Context, set *engine.Set) error {
+			require.True(t, set.Valid())
+			_, err := e.TryAcquire(ctx, "name 3", 0)
+			require.ErrorIs(t, err, engine.ErrTaken)
+			w.lose("name 3")
+			require.ErrorIs(t, set.Extend(ctx, 0), engine.ErrLost)
+			<-ctx.Done()
+			return nil
+		})
+		require.ErrorIs(t, err, engine.ErrLost)
+		require.ErrorContains(t, err, `"name 3"`)
+		for _, name := range names {
+			require.NoError(t, mustAcquire(t, e, name, 0).Release(t.Context()))
+		}
+	})
+}
+
 func TestWrongCallsAreInvalidAndSendNothing(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		for _, name := range []string{"", "__muxlock__:x"} {

@@ -104,21 +104,19 @@ func batch(d *dataSet, keys, args []string) any {
 
 // take takes all names of a set, or none. Then it notes why.
 func (d *dataSet) take(names, tokens []string, ms string, votes []byte) bool {
-	held := d.held(names)
-	for i := 0; i < len(names) && !slices.Contains(held, true); i++ {
-		if held[i] = !d.setNX(names[i], tokens[i], ms); held[i] {
-			d.deleteAll(names[:i])
+	free := true
+	for i, name := range names {
+		if _, there := d.find(name); there {
+			votes[i], free = '0', false
+		} else {
+			votes[i] = 'n'
 		}
 	}
-	if !slices.Contains(held, true) {
-		return true
+	for i := 0; i < len(names) && free; i++ {
+		votes[i] = '1'
+		d.set(names[i], tokens[i], int64(atoi(ms)))
 	}
-	for i := range votes {
-		if votes[i] = 'n'; held[i] {
-			votes[i] = '0'
-		}
-	}
-	return false
+	return free
 }
 
 // held reports which names MGET finds.

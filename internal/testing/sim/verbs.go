@@ -27,6 +27,9 @@ var verbs = []verb{
 	{"Do", 3, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.Do) }},
 	{"TryDo", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.TryDo) }},
 	{"Many", 2, (*caller).many},
+	{"AcquireAll", 2, func(c *caller, o op, e *engine.Engine) error { return c.all(o, e.AcquireAll) }},
+	{"TryAcquireAll", 1, func(c *caller, o op, e *engine.Engine) error { return c.all(o, e.TryAcquireAll) }},
+	{"DoAll", 1, (*caller).doAll},
 	{"Extend", 3, (*caller).extend},
 	{"KeepAlive", 2, (*caller).keepAlive},
 	{"expire", 1, (*caller).expire},
@@ -38,6 +41,7 @@ var verbs = []verb{
 // nothing of what the next one asks for.
 type op struct {
 	name        string
+	names       []string // of a set; name is among them
 	ttl         time.Duration
 	hold, think time.Duration
 	acquire     time.Duration // until its ctx ends; 0: it does not
@@ -79,7 +83,9 @@ func (c *caller) draw() op {
 		}
 		return 0
 	}
-	o := op{name: c.names()[c.r.IntN(2*p.Names)], ttl: p.MaxTTL, hold: ms(300), think: ms(800), acquire: ctx(), later: ctx(), other: c.r.IntN(p.Engines)}
+	names := c.names()
+	c.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	o := op{name: names[0], names: names[:1+c.r.IntN(min(len(names), 4))], ttl: p.MaxTTL, hold: ms(300), think: ms(800), acquire: ctx(), later: ctx(), other: c.r.IntN(p.Engines)}
 	switch c.r.IntN(5) {
 	case 0:
 		o.hold = ms(3)
@@ -237,22 +243,14 @@ func (c *caller) many(o op, e *engine.Engine) error {
 	results := e.AcquireMany(ctx, c.names(), o.ttl)
 	cancel()
 	var locks []*engine.Lock
-	var holds []*hold
 	for _, r := range results {
 		if r.Lock != nil {
-			locks, holds = append(locks, r.Lock), append(holds, c.relies(r.Lock))
+			locks = append(locks, r.Lock)
 		} else if !expected(r.Err) {
 			return r.Err
 		}
 	}
-	var all sync.WaitGroup
-	for i, h := range holds {
-		all.Go(func() { c.rely(locks[i], h, o.hold) })
-	}
-	all.Wait()
-	for _, h := range holds {
-		c.held(*h)
-	}
+	c.relyOnAll(locks, o.hold)
 	ctx, cancel = within(o.later)
 	defer cancel()
 	return c.prompt("ReleaseMany", func() error {
@@ -262,6 +260,46 @@ func (c *caller) many(o op, e *engine.Engine) error {
 			}
 		}
 		return nil
+	})
+}
+
+// relyOnAll is a hold of each lock.
+func (c *caller) relyOnAll(locks []*engine.Lock, d time.Duration) {
+	var all sync.WaitGroup
+	for _, lock := range locks {
+		h := c.relies(lock)
+		all.Go(func() { c.rely(lock, h, d); c.held(*h) })
+	}
+	all.Wait()
+}
+
+// all acquires a set, extends it, uses it and releases it.
+func (c *caller) all(o op, how func(context.Context, []string, time.Duration) (*engine.Set, error)) error {
+	ctx, cancel := within(o.acquire)
+	set, err := how(ctx, o.names, o.ttl)
+	cancel()
+	if err != nil {
+		return err
+	}
+	if o.other%2 == 0 {
+		ctx, cancel := within(o.later)
+		err := c.prompt("Extend of a set", func() error { return set.Extend(ctx, o.ttl) })
+		if cancel(); err != nil && !expected(err) {
+			return err
+		}
+	}
+	c.relyOnAll(set.Locks(), o.hold)
+	ctx, cancel = within(o.later)
+	defer cancel()
+	return c.prompt("Release of a set", func() error { return set.Release(ctx) })
+}
+
+func (c *caller) doAll(o op, e *engine.Engine) error {
+	ctx, cancel := within(o.acquire)
+	defer cancel()
+	return e.DoAll(ctx, o.names, o.ttl, func(ctx context.Context, set *engine.Set) error {
+		c.relyOnAll(set.Locks(), min(o.hold, time.Second)) // they are renewed
+		return context.Cause(ctx)
 	})
 }
 
