@@ -38,8 +38,33 @@ var engines = []fault{
 		tests: "engine TestOneOfManyThatGetsNoLockLetsTheNextContend",
 	},
 	{
+		what: "a set that waits keeps the names that are free", file: "engine/set_contend.go",
+		old: "\tc.leave(c.states[kept])\n", new: "\tc.state = c.states[kept]\n",
+		tests: "engine TestSetThatWaitsHoldsNothing",
+	},
+	{
+		what: "a set is handed a lock", file: "engine/handover.go",
+		old: "case w.turn || !l.mayHandOver(now):", new: "case !l.mayHandOver(now):",
+		tests: "engine TestSetHasItsTurnInOrder",
+	},
+	{
+		what: "the names of a set share one attempt by chance", file: "engine/set_contend.go",
+		old: "\t\t\treqs[i].Set = number\n", new: "\t\t\treqs[i].Set = 0 * number\n",
+		tests: "engine TestSetIsAcquiredWholeOrNotAtAll|TestSetsThatCrossNeitherWaitForEachOtherNorShareAName",
+	},
+	{
+		what: "fencing tokens of a set are not raised", file: "engine/set_contend.go",
+		old: "if e.mustRaise(&outs[i]) {", new: "if e.mustRaise(&outs[i]) && outs[i].Fence == 0 {",
+		tests: "engine TestSetHasAFenceForEachName",
+	},
+	{
+		what: "the loss of one name is none of its set", file: "engine/set.go",
+		old: "return s.first(func(i int) error { return s.locks[i].Err() })", new: "return s.locks[0].Err()",
+		tests: "engine TestLossOfOneNameIsTheLossOfTheSet",
+	},
+	{
 		what: "a raise counts answers of late grants, too", file: "engine/contend.go",
-		old: "req.Op, req.Among = pipeline.Extend, won.Granted", new: "req.Op = pipeline.Extend",
+		old: "req.Op, req.Set, req.Among = pipeline.Extend, 0, won.Granted", new: "req.Op, req.Set = pipeline.Extend, 0",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{

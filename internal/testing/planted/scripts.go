@@ -23,6 +23,16 @@ var lua = []fault{
 		tests: "scripts TestBatchAndPlainCommandsAgree",
 	},
 	{
+		what: "a set of a batch takes what is another's", file: "scripts/batch.lua",
+		old: "pcall('MSETNX', unpack(locks)) ~= 1 then", new: "not pcall('MSETNX', unpack(locks)) then",
+		tests: "scripts TestBatchTakesASetWholeOrNotAtAll",
+	},
+	{
+		what: "a fenced set takes the names that are free", file: "scripts/fenced_acquire.lua",
+		old: "for j = i, to do free = free and not held[3 + j] end", new: "",
+		tests: "scripts TestFencedAcquireTakesASetWholeOrNotAtAll",
+	},
+	{
 		what: "a release of a batch deletes another's lock", file: "scripts/batch.lua",
 		old: "      if values[i - from + 1] == ARGV[i] then keys", new: "      if values[i - from + 1] then keys",
 		tests: "scripts TestBatchAndPlainCommandsAgree",
