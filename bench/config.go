@@ -44,9 +44,10 @@ type Config struct {
 	// Run runs one process, RunPart one of several.
 	Procs int `json:"procs,omitempty"`
 	// Keys is the number of distinct lock names. Distribution own ignores it, since each
-	// worker has a name to itself; with op hold the workers divide all names among them.
+	// worker has a name to itself, or those of an operation; with op hold the workers divide all names among them.
 	Keys int `json:"keys"`
-	// Dist chooses the name of an operation. The zero value is own.
+	// Dist chooses the name of an operation. The zero value is own. Ops all and many take
+	// the names that follow it, too.
 	Dist Dist `json:"dist"`
 	// Hold is the time a lock is held, Think the pause of a worker between two
 	// operations (closed loop only). Neither counts as latency.
@@ -135,6 +136,8 @@ func (c Config) Validate() error {
 		return wrong("History", "keys", "must be at most %d to keep a history of each, got %d", spreadNames, c.keys())
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
+	case c.Dist.kind != distOwn && c.Keys < c.Op.names():
+		return wrong("Keys", "keys", "must be at least %d with op %s, got %d", c.Op.names(), c.Op, c.Keys)
 	case (c.Op == Extend || c.Op == Hold) && c.Dist.kind != distOwn:
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
 	case (c.Op == Extend || c.Op == Hold) && c.Hold.Mean() > 0:
@@ -150,7 +153,7 @@ func (c Config) Validate() error {
 // keys returns the number of names that the run uses.
 func (c Config) keys() int {
 	if c.Dist.kind == distOwn && c.Op != Hold {
-		return c.Workers * c.procs()
+		return c.Workers * c.procs() * c.Op.names()
 	}
 	return c.Keys
 }

@@ -30,14 +30,15 @@ func (w *worker) extend(a arrival) {
 		w.shard.extendedLocked(now-begin, a.waited(begin), a.lag)
 		w.shard.mu.Unlock()
 	}
-	w.ext.stamp = r.audit.renew(w.keys.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
+	w.ext.stamp = r.audit.renew(w.draws.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
 }
 
 // beginExtending acquires the lock. It returns false if that fails, or if the lock is no Extender.
 func (w *worker) beginExtending(a arrival) bool {
-	r, key := w.r, w.keys.own
+	r, key := w.r, w.draws.own
 	begin := r.now()
-	held, timedOut, err := w.acquire(r.names[key], begin, opExtend)
+	w.drawKeys(key)
+	held, timedOut, err := w.acquire(begin, opExtend)
 	now := r.now()
 	if err != nil {
 		w.refused(a, now, "acquire", err, timedOut)
@@ -62,23 +63,24 @@ func (w *worker) extender(held Held) (Extender, bool) {
 	return ext, ok
 }
 
-// extendOnce calls Extend for an operation of a mix. It returns the new stamp.
-func (w *worker) extendOnce(held Held, key int, stamp int64, measured bool) (int64, error) {
+// extendOnce calls Extend for an operation of a mix.
+func (w *worker) extendOnce(held Held, measured bool) error {
 	r := w.r
 	ext, ok := w.extender(held)
 	if !ok {
-		return stamp, nil
+		return nil
 	}
 	begin := r.now()
 	if err := ext.Extend(w.ctx, r.cfg.TTL); err != nil {
-		return stamp, err
+		return err
 	}
 	if took := r.now() - begin; measured {
 		w.shard.mu.Lock()
 		w.shard.hists.Extend.Record(took, 1)
 		w.shard.mu.Unlock()
 	}
-	return r.audit.renew(key, stamp, untilNs(r.base, held.Until())), nil
+	w.stamps[0] = r.audit.renew(w.keys[0], w.stamps[0], untilNs(r.base, held.Until()))
+	return nil
 }
 
 func (w *worker) endExtending() {
@@ -86,7 +88,7 @@ func (w *worker) endExtending() {
 		return
 	}
 	now := w.r.now()
-	w.r.audit.leave(w.keys.own, w.ext.stamp, now)
+	w.r.audit.leave(w.draws.own, w.ext.stamp, now)
 	if err := w.ext.lock.Release(w.relCtx); err != nil {
 		w.failed(now, "release", err)
 	}

@@ -50,7 +50,8 @@ func (w *worker) keep() {
 	limit := r.cfg.Warmup + r.cfg.Duration + releaseGrace
 	for key := w.number; key < len(r.names) && r.phase.Load() < draining; key += all {
 		begin := r.now()
-		held, timedOut, err := w.acquire(r.names[key], begin, opHold)
+		w.keys = append(w.keys[:0], key)
+		held, timedOut, err := w.acquire(begin, opHold)
 		now := r.now()
 		w.waits.add(waits{Longest: now - begin, Sum: now - begin, Count: 1})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 // zero value is AcquireRelease.
 type Op struct {
 	kind    opKind       // opMix: drawn for each operation
+	several int          // names of op all or many; else 0
 	weights [mixable]int // of a mix, by kind
 }
 
@@ -25,6 +26,8 @@ const (
 
 	opHold = mixable
 	opMix  = mixable + 1
+	opAll  = mixable + 2
+	opMany = mixable + 3
 )
 
 // The operations other than mixes.
@@ -35,15 +38,31 @@ var (
 	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
 )
 
+// All returns the operation that takes n names, all or none: AcquireAll, hold, Release.
+func All(n int) Op { return Op{kind: opAll, several: n} }
+
+// Many returns the operation that takes what is free of n names: AcquireMany, hold, Release.
+func Many(n int) Op { return Op{kind: opMany, several: n} }
+
 var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opHold: "hold"}
 
 const (
-	mixPrefix = "mix:"
-	maxWeight = 1_000_000
+	mixPrefix  = "mix:"
+	maxWeight  = 1_000_000
+	maxSeveral = 1000
 )
+
+// severals are the operations of several names, by what stands before their number.
+var severals = map[string]opKind{"all:": opAll, "many:": opMany}
 
 // Extends reports whether op needs an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
+
+// Several reports whether op needs a SeveralLocker.
+func (o Op) Several() bool { return o.several > 0 }
+
+// names returns how many names an operation takes.
+func (o Op) names() int { return max(o.several, 1) }
 
 // has reports whether o has operations of that kind.
 func (o Op) has(kind opKind) bool {
@@ -55,7 +74,7 @@ func (o Op) has(kind opKind) bool {
 
 // waits reports whether an operation waits for a lock that another worker will release.
 func (o Op) waits() bool {
-	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend)
+	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend) || o.kind == opAll
 }
 
 // draw returns the kind of the next operation.
@@ -77,6 +96,11 @@ func (o Op) draw(r *rng) opKind {
 }
 
 func (o Op) String() string {
+	for prefix, kind := range severals {
+		if o.kind == kind {
+			return prefix + strconv.Itoa(o.several)
+		}
+	}
 	if o.kind != opMix {
 		return opNames[o.kind]
 	}
@@ -92,16 +116,28 @@ func (o Op) String() string {
 // MarshalText and UnmarshalText make an Op a JSON string and a flag value.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads acquire-release, try, extend, hold, or a mix of the first three by
+// UnmarshalText reads acquire-release, try, extend, hold, all:N, many:N, or a mix of the first three by
 // weight: mix:acquire-release=90,try=8,extend=2. In a mix, extend acquires, extends once half
 // way through the hold, and releases.
 func (o *Op) UnmarshalText(b []byte) error {
 	if parts, mix := strings.CutPrefix(string(b), mixPrefix); mix {
 		return o.readMix(parts)
 	}
+	for prefix, kind := range severals {
+		number, is := strings.CutPrefix(string(b), prefix)
+		if !is {
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > maxSeveral {
+			return wrong("Op", "op", "needs a number of names from 1 to %d, such as %s4, got %q", maxSeveral, prefix, b)
+		}
+		*o = Op{kind: kind, several: n}
+		return nil
+	}
 	kind := slices.Index(opNames[:], string(b))
 	if kind < 0 {
-		return wrong("Op", "op", "must be one of %s, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
+		return wrong("Op", "op", "must be one of %s, all:N or many:N, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
 	}
 	*o = Op{kind: opKind(kind)}
 	return nil

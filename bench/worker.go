@@ -14,7 +14,7 @@ type worker struct {
 	r      *runner
 	number int // among the workers of all processes
 	shard  *shard
-	keys   keyGen
+	draws  keyGen
 	spans  rng // of hold and think
 	ops    rng // of a mix
 	alarm  *clock.Alarm
@@ -22,6 +22,9 @@ type worker struct {
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the drain ends
 	relCtx context.Context // ends releaseGrace after the drain
+
+	keys   []int   // of the operation under way
+	stamps []int64 // of audit, by key
 
 	acquired int64 // in the measured time
 	waits    waits
@@ -46,7 +49,7 @@ func newWorker(r *runner, id int) *worker {
 		r:      r,
 		number: r.cfg.first() + id,
 		shard:  r.rec.shard(id),
-		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
+		draws:  newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
 		ops:    newRNG(r.cfg.Seed, r.cfg.stream(streamOps+uint64(id))),
 		alarm:  clock.NewAlarm(),
@@ -85,7 +88,7 @@ func (w *worker) closedLoop() {
 		if n%yieldEvery == 0 {
 			runtime.Gosched()
 		}
-		a := arrival{at: -1, key: w.keys.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true}
+		a := arrival{at: -1, key: w.draws.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true}
 		a.hold = w.r.cfg.Hold.draw(&w.spans)
 		w.operate(a)
 		w.sleep(think.draw(&w.spans), w.r.ended)
@@ -99,7 +102,7 @@ func (w *worker) openLoop() {
 			return
 		}
 		if a.key < 0 {
-			a.key = w.keys.own
+			a.key = w.draws.own
 		}
 		w.operate(a)
 	}
@@ -108,15 +111,15 @@ func (w *worker) openLoop() {
 // operate makes one operation (acquire, hold, release) and counts it. One clock reading ends
 // a phase and begins the next.
 func (w *worker) operate(a arrival) {
-	r, key := w.r, a.key
+	r := w.r
 	if r.cfg.Op == Extend {
 		w.extend(a)
 		return
 	}
-	name := r.names[key]
+	w.drawKeys(a.key)
 
 	begin := r.now()
-	held, timedOut, err := w.acquire(name, begin, a.op)
+	held, timedOut, err := w.acquire(begin, a.op)
 	now := r.now()
 	got := acquired{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
 	if p := r.phase.Load(); p != warming {
@@ -126,19 +129,18 @@ func (w *worker) operate(a arrival) {
 		}
 	}
 	if err != nil {
-		w.note(key, Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
+		w.note(Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
 		w.refused(a, now, "acquire", err, timedOut)
 		return
 	}
 
 	if r.waits && a.op != opTry { // opTry does not wait
-		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
+		got.handover, got.remote = w.handover(begin, now)
 	}
 	until := untilNs(r.base, held.Until())
-	got.fence = fenceOf(held)
 	got.used = r.used(now, until)
-	stamp := r.audit.enter(key, w.number, now, until, got.fence, r.now)
-	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
+	got.fence = w.enter(held, now, until)
+	w.note(Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
 	from, hold, call, cut := now, a.hold, "release", false
 	stays := hold > 0 || a.op == opExtend
 	if stays {
@@ -150,7 +152,7 @@ func (w *worker) operate(a arrival) {
 		if a.op == opExtend {
 			w.sleep(hold/2, r.stop)
 			hold -= hold / 2
-			if stamp, err = w.extendOnce(held, key, stamp, a.measured); err != nil {
+			if err = w.extendOnce(held, a.measured); err != nil {
 				call = "extend"
 			}
 		}
@@ -158,16 +160,14 @@ func (w *worker) operate(a arrival) {
 		now = r.now()
 		cut = r.phase.Load() == stopped
 	}
-	if r.audit.leave(key, stamp, now) && r.waits {
-		r.audit.released(key, r.cfg.proc, now)
-	}
+	w.leave(now)
 	until = untilNs(r.base, held.Until())
 	outlived := begin <= until && until < now // a validity before begin makes no claim
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
 	}
 	release := r.now() - now
-	w.note(key, Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
+	w.note(Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
 	if a.measured {
 		w.shard.mu.Lock()
@@ -182,8 +182,8 @@ func (w *worker) operate(a arrival) {
 	}
 }
 
-// note adds an event to the history, if there is one.
-func (w *worker) note(key int, e Event, err error) {
+// note adds an event of each name to the history, if there is one.
+func (w *worker) note(e Event, err error) {
 	if w.r.history == nil {
 		return
 	}
@@ -191,20 +191,25 @@ func (w *worker) note(key int, e Event, err error) {
 	if err != nil && !errors.Is(err, ErrRefused) {
 		e.Error = err.Error()
 	}
-	w.r.history.add(key, e)
+	for _, key := range w.keys {
+		w.r.history.add(key, e)
+	}
 }
 
-// acquire calls Acquire or TryAcquire, limited to Config.Wait.
-func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut bool, err error) {
+// acquire acquires w.keys, limited to Config.Wait.
+func (w *worker) acquire(now int64, op opKind) (held Held, timedOut bool, err error) {
 	ctx := w.ctx
 	if w.wait != nil {
 		w.wait.arm(now)
 		ctx = w.wait
 	}
-	if op == opTry {
-		held, err = w.r.locker.TryAcquire(ctx, name, w.r.cfg.TTL)
-	} else {
-		held, err = w.r.locker.Acquire(ctx, name, w.r.cfg.TTL)
+	switch op {
+	case opAll, opMany:
+		held, err = w.takeSeveral(ctx, op)
+	case opTry:
+		held, err = w.r.locker.TryAcquire(ctx, w.r.names[w.keys[0]], w.r.cfg.TTL)
+	default:
+		held, err = w.r.locker.Acquire(ctx, w.r.names[w.keys[0]], w.r.cfg.TTL)
 	}
 	if w.wait != nil && !w.wait.disarm() {
 		timedOut = true
@@ -229,7 +234,7 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 	}
 	if a.measured {
 		w.shard.mu.Lock()
-		if a.op == opTry && c.Refused > 0 { // an answer, not a failure
+		if (a.op == opTry || a.op == opMany) && c.Refused > 0 { // an answer, not a failure
 			w.shard.counts.add(c)
 		} else {
 			w.shard.failedLocked(c, a.waited(now))

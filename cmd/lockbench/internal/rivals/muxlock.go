@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -11,6 +12,7 @@ import (
 	"muxlock/bench"
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/internal/oneline"
 	"muxlock/internal/redlock"
 )
 
@@ -73,6 +75,53 @@ func (l muxlock) Acquire(ctx context.Context, name string, ttl time.Duration) (b
 func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
 	lock, err := l.engine.TryAcquire(ctx, name, ttl)
 	return muxlockHeld(ctx, lock, err)
+}
+
+// AcquireAll acquires a Set.
+func (l muxlock) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (bench.Held, error) {
+	set, err := l.engine.AcquireAll(ctx, names, ttl)
+	if err != nil {
+		return muxlockHeld(ctx, nil, err)
+	}
+	return muxlockSet{set}, nil
+}
+
+type muxlockSet struct{ *engine.Set }
+
+func (s muxlockSet) FenceOf(i int) uint64 { return s.Locks()[i].Fence() }
+
+// AcquireMany takes the names that nobody has.
+func (l muxlock) AcquireMany(ctx context.Context, names []string, ttl time.Duration) (bench.Held, []int, error) {
+	held, got, failed := muxlockMany{l.engine, nil}, []int(nil), error(nil)
+	for i, r := range l.engine.AcquireMany(ctx, names, ttl) {
+		if r.Lock != nil {
+			held.locks, got = append(held.locks, r.Lock), append(got, i)
+		} else {
+			failed = r.Err
+		}
+	}
+	if len(got) == 0 {
+		_, failed = muxlockHeld(ctx, nil, failed)
+		return nil, nil, failed
+	}
+	return held, got, nil
+}
+
+// muxlockMany is the locks that one AcquireMany got.
+type muxlockMany struct {
+	engine *engine.Engine
+	locks  []*engine.Lock
+}
+
+func (m muxlockMany) FenceOf(i int) uint64 { return m.locks[i].Fence() }
+
+// Until is that of the first to run out.
+func (m muxlockMany) Until() time.Time {
+	return slices.MinFunc(m.locks, func(a, b *engine.Lock) int { return a.Until().Compare(b.Until()) }).Until()
+}
+
+func (m muxlockMany) Release(ctx context.Context) error {
+	return oneline.Join(m.engine.ReleaseMany(ctx, m.locks)...)
 }
 
 func (l muxlock) Close() error { return l.engine.Close() }

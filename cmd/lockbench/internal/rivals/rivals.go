@@ -51,6 +51,8 @@ type Impl struct {
 	// Lock is a nil lock of its type. The type shows whether its locks are a bench.Extender or a
 	// bench.Keeper. Unset: neither.
 	Lock bench.Held
+	// Several says that it takes several names in one call: it is a bench.SeveralLocker.
+	Several bool
 	// Single says that it uses only the first master.
 	Single bool
 	// Fences says that its locks have fencing tokens if Options.Fencing is set.
@@ -62,9 +64,9 @@ type Impl struct {
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Fences: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Fences: true, Several: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Several: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
@@ -101,6 +103,8 @@ func (i Impl) Can(op bench.Op) bool {
 		_, ok = i.Lock.(bench.Extender)
 	case op == bench.Hold:
 		_, ok = i.Lock.(bench.Keeper)
+	case op.Several():
+		ok = i.Several
 	}
 	return ok
 }

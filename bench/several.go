@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// A SeveralLocker is a Locker that takes several names in one call; ops all and many need it.
+type SeveralLocker interface {
+	// AcquireAll waits until all names are held at once, or ctx ends.
+	AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error)
+	// AcquireMany makes one attempt for each name. got has the places of the names that are held. It returns
+	// ErrRefused if none is.
+	AcquireMany(ctx context.Context, names []string, ttl time.Duration) (held Held, got []int, err error)
+}
+
+// A ManyFencer is a Held of several names that may have a fencing token for each; 0 is none.
+type ManyFencer interface{ FenceOf(i int) uint64 }
+
+// takeSeveral acquires the names of w.keys, and leaves in w.keys those that are held.
+func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
+	locker, ok := w.r.locker.(SeveralLocker)
+	if !ok {
+		w.r.fail(wrong("Op", "op", "%s: %s takes one name at a time", w.r.cfg.Op, w.r.impl))
+		<-w.r.stop
+		return nil, context.Canceled
+	}
+	names := make([]string, len(w.keys))
+	for i, key := range w.keys {
+		names[i] = w.r.names[key]
+	}
+	if op == opAll {
+		return locker.AcquireAll(ctx, names, w.r.cfg.TTL)
+	}
+	held, got, err := locker.AcquireMany(ctx, names, w.r.cfg.TTL)
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range got {
+		w.keys[i] = w.keys[place]
+	}
+	w.keys = w.keys[:len(got)]
+	return held, nil
+}
+
+// drawKeys puts the names of an operation into w.keys: the one that was drawn, and those that follow.
+func (w *worker) drawKeys(key int) {
+	n := w.r.cfg.Op.names()
+	if w.r.cfg.Dist.kind == distOwn {
+		key *= n
+	}
+	w.keys = w.keys[:0]
+	for i := range n {
+		w.keys = append(w.keys, (key+i)%len(w.r.names))
+	}
+}
+
+// enter notes in the audit that this worker holds all of w.keys.
+func (w *worker) enter(held Held, now, until int64) (fence uint64) {
+	w.stamps = w.stamps[:0]
+	several, _ := held.(ManyFencer)
+	for i, key := range w.keys {
+		if fence = fenceOf(held); several != nil {
+			fence = several.FenceOf(i)
+		}
+		w.stamps = append(w.stamps, w.r.audit.enter(key, w.number, now, until, fence, w.r.now))
+	}
+	return fence
+}
+
+// leave notes that this worker is about to release all of w.keys.
+func (w *worker) leave(now int64) {
+	for i, key := range w.keys {
+		if w.r.audit.leave(key, w.stamps[i], now) && w.r.waits {
+			w.r.audit.released(key, w.r.cfg.proc, now)
+		}
+	}
+}
+
+// handover returns the time from the last release of one of w.keys to now, as table.handover does of a name.
+func (w *worker) handover(begin, now int64) (ns int64, remote bool) {
+	ns = -1
+	for _, key := range w.keys {
+		if since, other := w.r.audit.handover(key, w.r.cfg.proc, begin, now); since >= 0 && (ns < 0 || since < ns) {
+			ns, remote = since, other
+		}
+	}
+	return ns, remote
+}

@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// several is leases of several names. half has it take all but one name of a set.
+type several struct {
+	*leases
+	half bool
+}
+
+type severalHeld []Held
+
+func (l several) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error) {
+	for {
+		held, got, err := l.AcquireMany(ctx, names, ttl)
+		if err == nil && (len(got) == len(names) || l.half && len(got) >= len(names)-1) {
+			return held, nil
+		}
+		if err == nil {
+			_ = held.Release(ctx)
+		}
+		select {
+		case <-time.After(l.poll):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (l several) AcquireMany(ctx context.Context, names []string, ttl time.Duration) (Held, []int, error) {
+	var all severalHeld
+	var got []int
+	for i, name := range names {
+		if h, err := l.TryAcquire(ctx, name, ttl); err == nil {
+			all, got = append(all, h), append(got, i)
+		}
+	}
+	if len(got) == 0 {
+		return nil, nil, ErrRefused
+	}
+	return all, got, nil
+}
+
+func (a severalHeld) Until() time.Time     { return a[0].Until() }
+func (a severalHeld) FenceOf(i int) uint64 { return fenceOf(a[min(i, len(a)-1)]) }
+func (a severalHeld) Release(ctx context.Context) error {
+	for _, h := range a {
+		_ = h.Release(ctx)
+	}
+	return nil
+}
+
+func runSeveral(t *testing.T, l several, change func(*Config)) (res *Result) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := Config{Workers: 8, Keys: 12, Dist: Uniform(), Duration: 2 * time.Second, TTL: time.Second, Op: All(4), Hold: Fixed(3 * time.Millisecond), Think: Fixed(time.Millisecond)}
+		change(&cfg)
+		require.NoError(t, cfg.Validate())
+		var err error
+		res, err = Run(t.Context(), "several", l, cfg)
+		require.NoError(t, err)
+	})
+	return res
+}
+
+func TestEachNameOfASetIsAudited(t *testing.T) {
+	fenced := func() *leases {
+		l := newLeases(1, time.Millisecond)
+		l.fence = func(n uint64) uint64 { return n }
+		return l
+	}
+	for _, op := range []Op{All(4), Many(4)} {
+		res := runSeveral(t, several{leases: fenced()}, func(c *Config) { c.Op = op })
+		require.Greater(t, res.Totals.Acquired, int64(300), op)
+		require.Zero(t, res.Safety.Overlaps, op)
+		require.Zero(t, res.Safety.FenceViolations, op)
+		require.Equal(t, op == Many(4), res.Totals.Refused > 0, op)
+	}
+	require.Positive(t, runSeveral(t, several{leases: fenced(), half: true}, func(*Config) {}).Safety.Overlaps, "half a set is held")
+	res := runSeveral(t, several{leases: newLeases(2, time.Millisecond)}, func(c *Config) { c.Op = Many(3) })
+	require.Positive(t, res.Safety.Overlaps, "two hold a name")
+}
+
+func TestWorkersHaveSetsOfTheirOwn(t *testing.T) {
+	l := newLeases(1, time.Millisecond)
+	res := runSeveral(t, several{leases: l}, func(c *Config) { c.Dist, c.Op = Dist{}, Many(5) })
+	require.Zero(t, res.Totals.Refused)
+	require.Len(t, l.held, 8*5)
+}
+
+func TestSetIsTheNameThatIsDrawnAndThoseThatFollow(t *testing.T) {
+	r := &runner{cfg: Config{Op: All(3), Dist: Uniform()}, names: make([]string, 5)}
+	w := &worker{r: r}
+	for key, want := range map[int][]int{0: {0, 1, 2}, 3: {3, 4, 0}, 4: {4, 0, 1}} {
+		w.drawKeys(key)
+		require.Equal(t, want, w.keys)
+	}
+	r.cfg.Dist, r.names = Dist{}, make([]string, 6)
+	w.drawKeys(1)
+	require.Equal(t, []int{3, 4, 5}, w.keys)
+}
+
+func TestLockerThatTakesOneNameEndsARunOfSeveral(t *testing.T) {
+	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Many(2)})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "one takes one name at a time")
+}
+
+func TestOpOfSeveralNamesNeedsSoMany(t *testing.T) {
+	cfg := Config{Workers: 1, Dist: Uniform(), Keys: 3, Duration: 1, TTL: time.Second, Op: All(4)}
+	require.ErrorContains(t, cfg.Validate(), "--keys must be at least 4 with op all:4, got 3")
+	cfg.Keys = 4
+	require.NoError(t, cfg.Validate())
+	require.True(t, cfg.Waits())
+	cfg.Op = Many(4)
+	require.False(t, cfg.Waits())
+	require.True(t, Many(1).Several())
+	require.False(t, Try.Several())
+}
