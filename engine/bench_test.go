@@ -54,13 +54,17 @@ func BenchmarkFencedSet(b *testing.B) { benchmarkSets(b, fencedSet(b, 5), fenced
 func BenchmarkSetOnOneMaster(b *testing.B) { benchmarkSets(b, redistest.Masters(b, 1)) }
 
 func benchmarkSets(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
-	cycle := func(e *Engine, name string) (held, error) { return e.AcquireAll(context.Background(), numbered(name, 4), 0) }
+	cycle := func(e *Engine, name string) (held, error) {
+		return e.AcquireAll(context.Background(), numbered(name, 4), 0)
+	}
 	for _, workers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("masters=%d/names=4/workers=%d", len(masters), workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, cycle, changes...) })
 	}
 }
 
-func acquireOne(e *Engine, name string) (held, error) { return e.Acquire(context.Background(), name, 0) }
+func acquireOne(e *Engine, name string) (held, error) {
+	return e.Acquire(context.Background(), name, 0)
+}
 
 // BenchmarkMeasuredCycle is BenchmarkCycle with Config.Measure.
 func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }

@@ -13,13 +13,14 @@ import (
 
 // A Set is the locks of several names that were acquired together: all of them or none. Each is a lease by
 // itself, with a fencing token of its own. A Set is valid while all of them are, and the loss of one is the loss
-// of the Set: its holder then releases it, or the other names stay locked until their leases end. It is safe for
-// concurrent use.
+// of the Set: the others are not renewed any more, and stay locked until their leases end or Release. It is safe
+// for concurrent use.
 type Set struct {
 	e       *Engine
 	locks   []*Lock // fixed, in the caller's order
-	waited  sync.Once
-	waiting context.Context // of Done; made when somebody asks
+	once    sync.Once
+	context context.Context // of Done; made when somebody asks
+	renewed sync.Once
 }
 
 // Locks returns the lock of each name, in the order in which they were asked for: for its Fence, Reveal or
@@ -61,11 +62,11 @@ func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, er
 
 // Done returns a channel that is closed when the Set is released or one lock is lost.
 func (s *Set) Done() <-chan struct{} {
-	s.waited.Do(func() { s.waiting, _ = s.Context(context.Background()) })
-	return s.waiting.Done()
+	s.once.Do(func() { s.context, _ = s.Context(context.Background()) })
+	return s.context.Done()
 }
 
-// Context is Lock.Context: it ends when the Set is released or one lock is lost.
+// Context is Lock.Context of all locks: it ends when the Set is released or one lock is lost.
 func (s *Set) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	for _, l := range s.locks {
@@ -85,12 +86,29 @@ func (s *Set) Context(parent context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// KeepAlive is Lock.KeepAlive of all locks. Their renewals go out together.
+// KeepAlive is Lock.KeepAlive of all locks, until one is lost. Their renewals go out together.
 func (s *Set) KeepAlive(max time.Duration) error {
-	return s.first(func(i int) error { return s.locks[i].KeepAlive(max) })
+	err := s.first(func(i int) error { return s.locks[i].KeepAlive(max) })
+	if err != nil {
+		s.stopRenewals()
+		return err
+	}
+	s.Done()
+	s.renewed.Do(func() { context.AfterFunc(s.context, s.stopRenewals) })
+	return nil
 }
 
-// Extend is Lock.Extend of all locks, in one round trip. It returns nil if all were extended, else the error of
+// stopRenewals ends the renewals of the locks that are still held.
+func (s *Set) stopRenewals() {
+	for _, l := range s.locks {
+		if l.lock(); l.end == nil {
+			l.lease.kept = false
+		}
+		l.unlock()
+	}
+}
+
+// Extend is Lock.Extend of all locks, side by side. It returns nil if all were extended, else the error of
 // one that was not, with its name; the others may have been.
 func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
 	ttl, err := s.e.cfg.lease(ttl)
@@ -111,7 +129,7 @@ func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
 	return s.first(func(i int) error { return errs[i] })
 }
 
-// Release gives all names up, as Lock.Release does, in one round trip. It returns nil if all were handed over or
+// Release gives all names up, as Lock.Release does, side by side. It returns nil if all were handed over or
 // deleted, else the error of one that was not, with its name.
 func (s *Set) Release(ctx context.Context) error {
 	errs := s.e.ReleaseMany(ctx, s.locks)
@@ -122,13 +140,14 @@ func (s *Set) Release(ctx context.Context) error {
 }
 
 // AcquireAll acquires all names, or none, for ttl (0 = Config.TTL; the longest is Config.MaxTTL). Each master takes
-// all of them or none in one step, so it takes one round trip, and two callers whose names cross never wait for each
-// other. It waits until all names are free at once, and holds nothing meanwhile: not even a name of the set that is
-// free. It waits for the name that kept it, and is woken by its release.
+// all of them or none in one step. So a grant takes one round trip, and two callers whose names cross never wait for
+// each other. It waits until all names are free at once, and holds nothing meanwhile: not even a name of the set that
+// is free. It waits for the name that kept it, and is woken by its release.
 //
-// In this process it has its turn at that name in the order of arrival. Among processes it stands in no line. Names
-// that are never free at the same time keep it waiting, so who wants many busy names should want them for a short
-// time. A lock is never handed over to a Set.
+// Where this process has a name, AcquireAll queues for it with the others, in order, and has a turn then: it asks for
+// all names, or leaves that one to the next if another is busy. A lock is never handed over to a Set. Among processes
+// it stands in no line. Names that are never free at the same time keep it waiting, and cost the others of this
+// process the hand-overs at its turns. So who wants many busy names should want them for a short time.
 //
 // There may be 1000 names, since a master serves nobody else while it takes them: about a microsecond each. All
 // must lie on the masters of this engine.

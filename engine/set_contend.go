@@ -16,21 +16,22 @@ import (
 	"muxlock/pipeline"
 )
 
-// A setContender asks the masters for all names of a set at once. Of each name it is the contender of this process
-// only while it asks. So it keeps no other from a name that it does not get:
+// A setContender asks the masters for all names of a set at once. It is a contender of this process only while it asks,
+// or has its turn at one name. So it keeps nobody from a name that it does not get:
 //
-//	queues here behind a name that is busy <---------.
-//	   | its turn                                    | another is busy
-//	   v                                             |
-//	contends for that name ----------------> contends for all: asks the masters --> held
-//	   ^                                             | refused
-//	   '-- waits for the name that kept it <---------'
+//	queues here behind a name that is busy <---.
+//	   | its turn                              | another is busy
+//	   v                                       |
+//	contends for all ---> asks the masters ----+--granted---> held
+//	   ^                                       | refused
+//	   '--- waits for the name that kept it <--'
 type setContender struct {
-	contender // of the name that it waits for; state is nil while there is none
-	names     []string
-	states    []*nameState // by name
-	shards    []*shard     // of the names, in the order in which they are locked
-	all       bool         // it contends for all names
+	contender // of the name that kept it last, of which it is not the contender while it waits
+	keys      []string
+	states    []*nameState // by key
+	shards    []*shard     // of the keys, in the order in which they are locked
+	turn      *nameState   // the name at which it has its turn; nil: none
+	all       bool         // it contends for all
 }
 
 func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, waitWhenFull bool) (*Set, error) {
@@ -38,18 +39,18 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	if err != nil {
 		return nil, err
 	}
-	c := setContender{contender: e.newContender(most, waitWhenFull), names: keys, states: make([]*nameState, len(keys))}
+	c := setContender{contender: e.newContender(most, waitWhenFull), keys: keys, states: make([]*nameState, len(keys))}
 	if err := c.ask(ctx, names[0], ttl); err != nil {
 		return nil, err
 	}
 	c.shards = e.names.shardsOf(keys)
 	s, err := c.contend(ctx)
-	c.leave(nil)
 	if err != nil {
 		name := c.name[len(e.cfg.Prefix):]
-		return nil, e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
+		err = e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
 	}
-	return s, nil
+	c.leave()
+	return s, err
 }
 
 // contend asks the masters until they grant the set, ctx ends or the attempts are used up.
@@ -89,84 +90,85 @@ func (c *setContender) queueAll(ctx context.Context) error {
 	e := c.e
 	for {
 		n, w, err := e.names.joinAll(c)
-		if errors.Is(err, ErrTaken) {
+		switch {
+		case errors.Is(err, ErrTaken):
 			e.counts.taken.Add(1)
-		}
-		if w == nil {
 			return err
+		case err != nil:
+			return err
+		case w == nil && c.yieldFirst:
+			c.yieldFirst = false
+			return e.pause(ctx, 4*e.spread()+c.gap())
+		case w == nil:
+			return nil
 		}
-		c.name, c.state = n.name, nil
+		c.name, c.state = n.name, n
 		e.counts.waiting.Add(1)
 		got, err := e.names.wait(ctx, n, w)
 		e.counts.waiting.Add(-1)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrClosed):
 			return oneline.Join(errTakenHere, err)
+		case err != nil:
+			return e.unlessKnown(c.name, errTakenHere, err)
 		}
-		c.state, c.yieldFirst = n, got.yieldFirst
-		if c.yieldFirst {
-			if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
-				return err
-			}
-		}
+		c.turn, c.yieldFirst = n, got.yieldFirst
 	}
 }
 
 // joinAll makes c the contender for all names, or puts it into the queue of one that is busy and returns its waiter, or
-// refuses it if it does not wait. In the same step c leaves the name for which it contends: else two that each contend
-// for a name of the other could trade places for ever.
+// refuses it if it does not wait. In the same step c ends its turn: else two that each have a turn at a name of the
+// other could trade places for ever.
 func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error) {
 	now := clock.Now()
 	lockAll(c.shards)
 	defer unlockAll(c.shards)
-	for i, name := range c.names {
-		s := t.shard(name)
+	for i, key := range c.keys {
+		s := t.shard(key)
 		if s.closed {
-			n, err = nil, ErrClosed
-		} else if n = s.stateLocked(name, now); n.idleLocked() || n == c.state {
+			err = ErrClosed
+		} else if n = s.stateLocked(key, now); n.idleLocked() || n == c.turn {
 			n.contending, c.states[i] = true, n // nobody queues behind it before all are unlocked
 			continue
+		} else if c.most == 1 {
+			c.name, err = key, errTakenHere
 		}
 		for _, mine := range c.states[:i] {
-			mine.contending = mine == c.state
+			mine.contending = mine == c.turn
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, nil, err
-		case c.most == 1:
-			c.name = name
-			return nil, nil, errTakenHere
 		}
-		if w = n.queueLocked(c.ttl, true, now); c.state != nil {
-			c.state.contendNextLocked(false, nil)
+		if w = n.queueLocked(c.ttl, true, now); c.turn != nil {
+			c.turn.contendNextLocked(false, nil)
+			c.turn = nil
 		}
 		return n, w, nil
 	}
-	c.all = true
+	c.all, c.turn = true, nil
 	return nil, nil, nil
 }
 
-// leave lets others of this process contend for all names but one; nil: for all.
-func (c *setContender) leave(but *nameState) {
+// leave lets others of this process contend.
+func (c *setContender) leave() {
 	switch {
 	case c.all:
 		for _, n := range c.states {
-			if n != but {
-				n.stopContending(false)
-			}
+			n.stopContending(false)
 		}
-	case c.state != nil && c.state != but:
-		c.state.stopContending(false)
+	case c.turn != nil:
+		c.turn.stopContending(c.yieldFirst)
 	}
-	c.all, c.state = false, but
+	c.all, c.turn = false, nil
 }
 
-// attempt asks the masters once, as contender.attempt does. It leaves the names that did not keep it.
+// attempt asks the masters once, as contender.attempt does. Then c contends no more.
 func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	e := c.e
-	reqs, outs := make([]pipeline.Request, len(c.names)), make([]pipeline.Outcome, len(c.names))
+	reqs, outs := make([]pipeline.Request, len(c.keys)), make([]pipeline.Outcome, len(c.keys))
 	number := e.sets.Add(1)
-	for i, name := range c.names {
-		if reqs[i] = c.request(name); len(reqs) > 1 {
+	for i, key := range c.keys {
+		if reqs[i] = c.request(key); len(reqs) > 1 {
 			reqs[i].Set = number
 		}
 	}
@@ -174,8 +176,9 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	if err := c.askAll(ctx, reqs, outs); err != nil {
 		return nil, step{}, err
 	}
-	start, next := c.judge(&reqs[0], &outs[0], handed) // all have the same votes
-	c.sample(&outs[0], start)
+	out := outs[0] // all have the same votes
+	start, next := c.judge(&reqs[0], &out, handed)
+	c.sample(&out, start)
 	for i := range reqs {
 		reqs[i].Origin, reqs[i].Fence = outs[i].Origin, outs[i].Fence
 	}
@@ -185,7 +188,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 			return nil, step{}, err
 		}
 		if second != nil {
-			next = c.raised(&outs[0], second, start)
+			next = c.raised(&out, second, start)
 		}
 	}
 	if next.hold {
@@ -203,12 +206,14 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 			kept = i
 		}
 	}
-	c.name = c.names[kept]
-	e.counts.attempt(next, outs[0])
-	c.states[kept].failedFor(next.kind)
+	c.name, c.state = c.keys[kept], c.states[kept]
+	e.counts.attempt(next, out)
+	c.state.failedFor(next.kind)
 	c.undoAll(reqs, outs)
-	c.leave(c.states[kept])
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[0])
+	if next.again {
+		c.leave()
+	}
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), out)
 	return nil, next, nil
 }
 
@@ -275,7 +280,7 @@ func (c *setContender) takeAll(reqs []pipeline.Request, outs []pipeline.Outcome,
 	for _, l := range s.locks {
 		c.takeLocked(l, now)
 	}
-	c.all, c.state = false, nil
+	c.all = false
 	return s, nil
 }
 

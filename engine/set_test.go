@@ -127,6 +127,10 @@ func TestSetThatWaitsHoldsNothing(t *testing.T) {
 				}
 			}
 			require.Empty(t, got)
+			if _, err := e.TryAcquire(t.Context(), "b", 0); !here {
+				require.ErrorIs(t, err, ErrTaken)
+				require.NotErrorIs(t, err, errTakenHere, "nobody here contends for it")
+			}
 			if here {
 				require.NoError(t, lock.Release(t.Context()))
 			} else {
@@ -267,6 +271,48 @@ func TestLossOfOneNameIsTheLossOfTheSet(t *testing.T) {
 		<-entered
 		require.ErrorContains(t, err, "given up")
 		require.ErrorIs(t, err, ErrLost)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestLossOfOneNameEndsTheRenewalsOfTheOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		set, err := e.AcquireAll(t.Context(), []string{"a", "b", "c"}, 3*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, set.KeepAlive(0))
+		time.Sleep(time.Minute)
+		require.True(t, set.Valid())
+		s.drop("b")
+		<-set.Done()
+		time.Sleep(3 * time.Second)
+		require.Empty(t, s.locked())
+		require.ErrorIs(t, set.KeepAlive(0), ErrLost)
+		require.ErrorIs(t, set.Release(t.Context()), ErrNotHeld)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// A caller whose ctx ends in the queue here learns why this process does not have the name.
+func TestSetThatIsNotAcquiredSaysWhyAsALockDoes(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.set(func() { s.away = true })
+		go func() { _, _ = e.Acquire(ctx, "a", 0) }()
+		time.Sleep(time.Second)
+		short, end := context.WithTimeout(t.Context(), time.Second)
+		_, err := e.AcquireAll(short, []string{"a", "b"}, 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.NotErrorIs(t, err, ErrTaken)
+		end()
+		s.set(func() { s.away, s.keys["a"] = false, scriptedKey{"of another process", time.Now().Add(time.Minute)} })
+		time.Sleep(time.Second)
+		cancel()
+		short, end = context.WithTimeout(t.Context(), time.Second)
+		_, err = e.AcquireAll(short, []string{"a", "b"}, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		end()
+		s.drop("a")
 		requireNothingLeft(t, e, s)
 	})
 }

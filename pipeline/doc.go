@@ -193,8 +193,8 @@
 // The acquires of a set (Request.Set) are neighbours in the queue, and stay together from there on: in
 // a round, in a command, when a late master drops what is obsolete, when what was not executed is asked
 // for again. Each master takes all of them or none. So they have the same votes, and each is otherwise an
-// acquire like others, with its own release. Where there is no MSETEX the script takes them: a master
-// needs a MSETNX and a PEXPIRE for each, and an answer that says which name is held.
+// acquire like others, with its own release. The script takes those that MSETEX does not: by a MSETNX and a
+// PEXPIRE for each. Its answer says which name is held.
 //
 // If an ACL denies a name of a folded call, the server refuses the call unexecuted, and each
 // entry is asked for again, alone. A plain acquire is alone anyway, and so is the release of a

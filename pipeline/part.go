@@ -77,11 +77,11 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 			}
 		}
 	}
-	for i := range parts {
-		parts[i].keepHalves(obsolete)
-	}
 	if len(obsolete) == 0 {
 		return parts, nil
+	}
+	for i := range parts {
+		parts[i].keepHalves(obsolete)
 	}
 	for i := range parts {
 		if p := &parts[i]; p.state() == unsentPart {
@@ -251,19 +251,23 @@ func (p *part) refuseLocked(m *master, i int) {
 // readMsetexLocked turns the reply of MSETEX into votes: it took all names, or none.
 func (p *part) readMsetexLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	var err error
+	from, to := p.EntriesOf(c)
+	batches := 0 // a set by itself says nothing about batches
+	if conn.UnitEnd(p.Entries, from) < to {
+		batches = 1
+	}
 	switch {
 	case reply.Kind == resp.Number && reply.Number == 1:
-		a.taken++
+		a.taken += batches
 	case reply.Kind == resp.Number && reply.Number == 0:
 		a.refused = append(a.refused, c)
-		a.notTaken++
+		a.notTaken += batches
 		return
 	case reply.Kind == resp.Failed:
 		err = reply.Err()
 	default:
 		err = fmt.Errorf("%w to MSETEX", conn.ErrUnexpected)
 	}
-	from, to := p.EntriesOf(c)
 	for i := from; i < to; i++ {
 		p.countLocked(m, i, quorum.Granted, err, a)
 	}

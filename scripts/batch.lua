@@ -68,34 +68,31 @@ local function release(from, to)
   end
 end
 
--- takeAll takes all of a set, or reports that it did not.
+-- takeAll takes all of a set, or none: it returns 1, 0 or an error.
 local function takeAll(from, to, lease)
   local locks = {}
   for i = from, to do
     locks[#locks + 1], locks[#locks + 2] = KEYS[i], ARGV[i]
   end
-  if pcall('MSETNX', unpack(locks)) ~= 1 then return false end
-  for i = from, to do
-    if pcall('PEXPIRE', KEYS[i], lease) ~= 1 then -- no right to it: none may stay without an end
+  local taken = pcall('MSETNX', unpack(locks))
+  for i = from, taken == 1 and to or 0 do
+    local reply = pcall('PEXPIRE', KEYS[i], lease)
+    if reply ~= 1 then -- no right to it: none may stay without an end
       for j = from, to do pcall('DEL', KEYS[j]) end
-      return false
+      return reply
     end
   end
-  return true
+  return taken
 end
 
 -- take takes all of a set, or tells which name keeps it.
 local function take(from, to, lease)
-  if takeAll(from, to, lease) then return end
-  local free = true
-  for i = from, to do
-    local reply = pcall('GET', KEYS[i])
-    if reply then free = false end
-    vote(i, false, reply and '0' or 'n')
+  local taken = takeAll(from, to, lease)
+  for i = from, taken == 0 and to or 0 do
+    vote(i, false, pcall('GET', KEYS[i]) and '0' or 'n')
   end
-  for i = from, free and to or 0 do -- no right to MSETNX, or a failure
+  for i = from, type(taken) == 'table' and to or 0 do -- no right to MSETNX or PEXPIRE, or a failure
     local reply = pcall('SET', KEYS[i], ARGV[i], 'NX', 'PX', lease)
-    votes[i] = '1'
     if not reply or reply.err then
       for j = from, i - 1 do pcall('DEL', KEYS[j]) end
       for j = from, to do vote(j, reply, j == i and '0' or 'n') end

@@ -46,7 +46,7 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "aab03c2630d86a0cc7d2b732ddad70f0e878b885"}
+	Batch   = Script{"batch", batchSource, "a39a1204ff19479cbc1f6f0397b37d1c562980d1"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit

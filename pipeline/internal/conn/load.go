@@ -38,7 +38,7 @@ func (l *Load) FoldOf(q *Request) Fold {
 }
 
 // A Load is requests and the commands that carry them, in one dialect. A command for one entry is
-// plain, but for fenced ones. A set is never cut, nor joined to the commands of few others. A command for several is an MSETEX or a call of a script.
+// plain, but for fenced ones. A set is never cut. A command for several is an MSETEX or a call of a script.
 type Load struct {
 	Entries []Request
 	Dialect Dialect

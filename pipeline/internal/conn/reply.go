@@ -41,7 +41,7 @@ const NotTried = 'n'
 var allGranted = strings.Repeat("1", FoldMax)
 
 // BatchVotes reads the reply of the batch script: n characters, one per entry. fault is the error
-// of the entries that are neither '0' nor '1'.
+// of the entries that failed.
 func BatchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 	text := reply.Text
 	switch {

@@ -35,7 +35,7 @@ type Request struct {
 	// Contended keeps an Acquire out of an MSETEX: one held name has all of it refused.
 	Contended bool
 	// Set is the number of the set that an Acquire is one of, with its neighbours of the same number: each
-	// master grants all of them or none. Their names differ, and their TTLs do not. 0: it is in none.
+	// master grants all of them or none. They differ in name and token alone. 0: it is in none.
 	Set uint64
 	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not
 	// known. The pipeline sets an Acquire's when it forms the round: the token that it proposes.
