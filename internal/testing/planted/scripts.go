@@ -24,7 +24,7 @@ var lua = []fault{
 	},
 	{
 		what: "a set of a batch takes what is another's", file: "scripts/batch.lua",
-		old: "pcall('MSETNX', unpack(locks)) ~= 1 then", new: "not pcall('MSETNX', unpack(locks)) then",
+		old: "pcall('MSETNX', unpack(locks))\n", new: "pcall('MSETNX', unpack(locks)) and 1\n",
 		tests: "scripts TestBatchTakesASetWholeOrNotAtAll",
 	},
 	{
