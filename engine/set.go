@@ -23,8 +23,8 @@ type Set struct {
 	renewed sync.Once
 }
 
-// Locks returns the lock of each name, in the order in which they were asked for: for its Fence, Reveal or
-// WarnBefore. One that is released by itself ends the Set.
+// Locks returns the lock of each name, in the order in which they were asked for: for its Fence or Reveal. One that
+// is released by itself ends the Set.
 func (s *Set) Locks() []*Lock { return slices.Clone(s.locks) }
 
 // Format prints how many names there are, and the first, for every verb; never a token.
@@ -96,6 +96,11 @@ func (s *Set) KeepAlive(max time.Duration) error {
 	s.Done()
 	s.renewed.Do(func() { context.AfterFunc(s.context, s.stopRenewals) })
 	return nil
+}
+
+// WarnBefore is Lock.WarnBefore of all locks: fn runs for each of which no more than left of validity remains.
+func (s *Set) WarnBefore(left time.Duration, fn func()) error {
+	return s.first(func(i int) error { return s.locks[i].WarnBefore(left, fn) })
 }
 
 // stopRenewals ends the renewals of the locks that are still held.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,26 +17,57 @@ import (
 
 // held is an acquired lock and its engine.
 type held struct {
+	names []string
 	locks *engine.Engine
-	lock  *engine.Lock
+	lock  interface { // *engine.Lock, or *engine.Set of several names
+		Err() error
+		Valid() bool
+		Until() time.Time
+		HeldOn() (masters, total int)
+		Done() <-chan struct{}
+		KeepAlive(max time.Duration) error
+		WarnBefore(left time.Duration, fn func()) error
+		Release(context.Context) error
+	}
+}
+
+// fences returns the fencing token of each name.
+func (h *held) fences() string {
+	if lock, one := h.lock.(*engine.Lock); one {
+		return strconv.FormatUint(lock.Fence(), 10)
+	}
+	var fences []string
+	for _, l := range h.lock.(*engine.Set).Locks() {
+		fences = append(fences, strconv.FormatUint(l.Fence(), 10))
+	}
+	return strings.Join(fences, " ")
+}
+
+// quoted returns names as messages show them.
+func quoted(names []string) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, strconv.Quote(name))
+	}
+	return strings.Join(all, ", ")
 }
 
 // acquire waits for the masters and the lock until ctx ends. With try it waits for neither.
-func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (*held, error) {
+func acquire(ctx context.Context, cfg engine.Config, names []string, try bool, log io.Writer) (*held, error) {
 	locks, err := open(ctx, cfg, try, log)
 	if err != nil {
 		return nil, err
 	}
-	var lock *engine.Lock
+	h := &held{names: names, locks: locks}
 	if try {
-		lock, err = tryAcquire(ctx, locks, cfg, name)
+		err = h.tryAcquire(ctx, cfg)
 	} else {
 		now, cancel := context.WithCancel(ctx)
 		cancel()
 		if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
 			say(log, "waiting for the masters: %s", missing)
 		}
-		lock, err = locks.Acquire(ctx, name, 0)
+		err = h.got(ctx, locks.Acquire, locks.AcquireAll)
 	}
 	if err != nil {
 		locks.Close()
@@ -44,7 +76,18 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	if cfg.Fencing {
 		sayWhoDoesNotVote(locks, log)
 	}
-	return &held{locks, lock}, nil
+	return h, nil
+}
+
+// got acquires one name or all of several.
+func (h *held) got(ctx context.Context, one func(context.Context, string, time.Duration) (*engine.Lock, error),
+	all func(context.Context, []string, time.Duration) (*engine.Set, error)) (err error) {
+	if len(h.names) == 1 {
+		h.lock, err = one(ctx, h.names[0], 0)
+	} else {
+		h.lock, err = all(ctx, h.names, 0)
+	}
+	return err
 }
 
 // open connects to the masters; it tries again until ctx ends. With try it connects once.
@@ -95,37 +138,49 @@ const mostTries = 20
 
 // tryAcquire tries again while nobody has the lock: contenders that came at the same moment, as cron has several
 // machines do, split the votes.
-func tryAcquire(ctx context.Context, locks *engine.Engine, cfg engine.Config, name string) (lock *engine.Lock, err error) {
+func (h *held) tryAcquire(ctx context.Context, cfg engine.Config) (err error) {
 	pause := time.Millisecond
 	for range mostTries {
-		if lock, err = locks.TryAcquire(ctx, name, 0); !errors.Is(err, engine.ErrTaken) {
+		if err = h.got(ctx, h.locks.TryAcquire, h.locks.TryAcquireAll); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
-		i, unknown := admin.Inspect(ctx, locks, name)
-		if err = takenBy(err, cfg, i); i.Held || unknown != nil {
+		var held bool
+		if err, held = takenBy(ctx, err, cfg, h.locks, h.names); held {
 			break
 		}
 		select {
 		case <-ctx.Done():
-			return nil, oneline.Join(err, ctx.Err())
+			return oneline.Join(err, ctx.Err())
 		case <-time.After(rand.N(pause)):
 		}
 		pause = min(2*pause, 100*time.Millisecond)
 	}
-	return lock, err
+	return err
 }
 
-// takenBy adds the holder to err, an ErrTaken, if the masters name a holder other than this process.
-func takenBy(err error, cfg engine.Config, i admin.Inspection) error {
-	if i.Holder == "" || i.Holder == cfg.Holder { // our own key may be of an attempt that is being undone
-		return err
+// takenBy asks the masters who holds the first name that is held, and adds that to err, an ErrTaken, if it is somebody
+// else. held is also true if the masters could not be asked.
+func takenBy(ctx context.Context, err error, cfg engine.Config, locks *engine.Engine, names []string) (_ error, held bool) {
+	for _, name := range names {
+		i, unknown := admin.Inspect(ctx, locks, name)
+		if held = i.Held || unknown != nil; !held {
+			continue
+		}
+		if i.Holder == "" || i.Holder == cfg.Holder { // our own key may be of an attempt that is being undone
+			return err, true
+		}
+		err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
+		if len(names) > 1 {
+			err = fmt.Errorf("%q: %w", name, err)
+		}
+		return err, true
 	}
-	return fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
+	return err, false
 }
 
 // whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that
 // ended may have no engine.
-func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) error {
+func whoHolds(ctx context.Context, err error, cfg engine.Config, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
 	defer cancel()
 	locks, failed := engine.New(ctx, cfg)
@@ -133,8 +188,8 @@ func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) er
 		return err
 	}
 	defer locks.Close()
-	i, _ := admin.Inspect(ctx, locks, name) // the error names masters that cannot be asked; the others are enough
-	return takenBy(err, cfg, i)
+	err, _ = takenBy(ctx, err, cfg, locks, names)
+	return err
 }
 
 // end releases the lock. It returns an error if the lock was lost before.
@@ -144,7 +199,7 @@ func (h *held) end(log io.Writer) (lost error) {
 	case errors.Is(err, engine.ErrLost), errors.Is(err, engine.ErrNotHeld):
 		return err
 	case err != nil: // the lease runs out by itself
-		say(log, "%q may be held for the rest of its lease: %s", h.lock.Name(), err)
+		say(log, "%s may be held for the rest of its lease: %s", quoted(h.names), err)
 	}
 	return nil
 }

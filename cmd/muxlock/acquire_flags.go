@@ -55,14 +55,14 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, e
 	case c.try && c.wait > 0:
 		return cfg, usagef("--try and --wait exclude each other")
 	}
-	// muxlock takes one lock: a queue of 1 saves the round trips that pay off only for many.
-	cfg.TTL, cfg.Queue = c.ttl, 1
+	cfg.TTL = c.ttl
 	cfg.Holder = cmp.Or(c.holder, holder(command))
 	return cfg, nil
 }
 
 // acquire waits for the lock until it has it, --wait is over or a signal comes. The caller acts on later signals.
-func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*held, <-chan os.Signal, error) {
+func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, names []string) (*held, <-chan os.Signal, error) {
+	cfg.Queue = len(names) // a short queue saves the round trips that pay off only for many
 	signals := make(chan os.Signal, 16)
 	// A signal that was ignored at the start, as under nohup, stays ignored, for a command too. The runtime does not
 	// know that of SIGQUIT, but shells ignore it together with SIGINT for a script's background jobs.
@@ -82,7 +82,7 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*he
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h, err = acquire(ctx, cfg, name, c.try, cmd.ErrOrStderr())
+		h, err = acquire(ctx, cfg, names, c.try, cmd.ErrOrStderr())
 	}()
 	select {
 	case <-done:
@@ -91,24 +91,24 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*he
 		if <-done; err == nil {
 			h.release()
 		}
-		return nil, nil, exit{exitSignal + int(s.(syscall.Signal)), fmt.Sprintf("%v while waiting for %q", s, name)}
+		return nil, nil, exit{exitSignal + int(s.(syscall.Signal)), fmt.Sprintf("%v while waiting for %s", s, quoted(names))}
 	}
 	if err != nil {
-		err = c.refused(cmd, cfg, name, err)
+		err = c.refused(cmd, cfg, names, err)
 	}
 	return h, signals, err
 }
 
 // refused turns err, because of which the lock was not acquired, into the command's exit.
-func (c *claim) refused(cmd *cobra.Command, cfg engine.Config, name string, err error) error {
+func (c *claim) refused(cmd *cobra.Command, cfg engine.Config, names []string, err error) error {
 	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
-	e := exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
+	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {
 	case late && taken:
-		err = whoHolds(cmd.Context(), err, cfg, name)
+		err = whoHolds(cmd.Context(), err, cfg, names)
 		fallthrough
 	case late:
-		e = exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, c.wait, err)}
+		e = exit{exitTimeout, fmt.Sprintf("%s not had within %s: %v", quoted(names), c.wait, err)}
 	case !taken:
 		return inFlags(err)
 	}

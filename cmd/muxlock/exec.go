@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,11 +29,14 @@ type execFlags struct {
 func execCommand(s *settings, log io.Writer) *cobra.Command {
 	f := execFlags{claim: claim{settings: s}}
 	cmd := &cobra.Command{
-		Use:   execName + " NAME [flags] -- COMMAND [ARGUMENT]...",
+		Use:   execName + " NAME... [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command while holding a lock",
 		Long: `Acquires the lock NAME, keeps it alive while COMMAND runs, releases it when COMMAND has
 ended, and ends with COMMAND's exit code. COMMAND has muxlock's standard input, output and
 error.
+
+Several names. Muxlock takes all of them or none, and holds none while it waits. It stands in no
+line then: it waits until all are free at the same moment. The loss of one is the loss of all.
 
 Waiting. Without --wait and --try, muxlock waits until it has the lock. It also waits for
 masters that it cannot reach, and for masters that do not vote yet because they were started
@@ -69,7 +72,8 @@ and not a setuid program. The name is free when the lease has run out, after --t
 On other systems the command lives on without a lock.
 
 Environment of the command: with --fencing, MUXLOCK_FENCE is the fencing token, a number
-larger than that of every earlier holder of NAME. Standard error names each master that does
+larger than that of every earlier holder of NAME; of several names, a number for each in their
+order, with blanks between. Standard error names each master that does
 not vote because it is down or lost its data.
 
 Exit codes:
@@ -86,9 +90,13 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
 		Example: `  muxlock exec jobs/nightly -- backup.sh /srv
   muxlock exec -q --try --hold-at-least 1m jobs/nightly -- backup.sh /srv     # in the crontab of several machines
   muxlock exec --wait 30s --ttl 5s deploy -- make deploy
+  muxlock exec disk/1 disk/2 -- copy.sh     # both or neither
   muxlock exec --fencing jobs/nightly -- sh -c 'store --fence "$MUXLOCK_FENCE"'`,
-		Args: usageArgs(nameAndCommand),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
+		Args: usageArgs(namesAndCommand),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dash := cmd.ArgsLenAtDash()
+			return f.run(cmd, args[:dash], args[dash:])
+		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -104,17 +112,20 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
 	return cmd
 }
 
-// nameAndCommand requires NAME -- COMMAND. Without the --, cobra would take the command's flags for muxlock's.
-func nameAndCommand(cmd *cobra.Command, args []string) error {
+// namesAndCommand requires NAME... -- COMMAND. Without the --, cobra would take the command's flags for muxlock's.
+func namesAndCommand(cmd *cobra.Command, args []string) error {
 	switch dash := cmd.ArgsLenAtDash(); {
 	case len(args) == 0 || dash == 0:
 		return errors.New("NAME is missing")
 	case dash < 0:
 		return errors.New("-- is missing before the command")
-	case dash > 1:
-		return fmt.Errorf("one NAME is locked, got %q", args[:dash])
-	case len(args) == 1:
+	case len(args) == dash:
 		return errors.New("the command is missing after --")
+	}
+	for i, name := range args[:cmd.ArgsLenAtDash()] {
+		if slices.Contains(args[:i], name) {
+			return fmt.Errorf("NAME %q is there twice", name)
+		}
 	}
 	return nil
 }
@@ -153,18 +164,18 @@ func cannotRun(command string, err error) error {
 	return exit{exitCannotRun, fmt.Sprintf("%s: cannot be started: %v", command, err)}
 }
 
-func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error {
+func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {
 	cfg, path, err := f.check(cmd, command)
 	if err != nil {
 		return err
 	}
-	h, signals, err := f.acquire(cmd, cfg, name)
+	h, signals, err := f.acquire(cmd, cfg, names)
 	if err != nil {
 		return err
 	}
 	c := &exec.Cmd{Path: path, Args: command, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	if cfg.Fencing {
-		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(h.lock.Fence(), 10))
+		c.Env = append(os.Environ(), f.fenceEnv+"="+h.fences())
 	}
 	return h.run(c, signals, f.grace, f.hold, cmd.ErrOrStderr())
 }

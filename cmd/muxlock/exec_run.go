@@ -21,7 +21,7 @@ const dyingTime = time.Second
 // ended and hold has passed. If the lock is lost, or cannot be renewed while grace of the lease is left, the command
 // gets SIGTERM, and SIGKILL after grace. run also watches the lease, so writes to log must not block.
 func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Duration, log io.Writer) error {
-	name := h.lock.Name()
+	names := quoted(h.names)
 	over, signalled := context.WithTimeout(context.Background(), hold)
 	defer signalled()
 	expiring := make(chan struct{}, 1)
@@ -33,7 +33,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	}))
 	if err != nil {
 		h.locks.Close()
-		return exit{exitLost, fmt.Sprintf("%q was lost before the command was started: %s", name, err)}
+		return exit{exitLost, fmt.Sprintf("%s was lost before the command was started: %s", names, err)}
 	}
 	p, err := start(c)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 		}
 		_ = p.signal(syscall.SIGTERM)
 		kill = time.After(grace)
-		say(log, "%q %s; the command gets SIGTERM, and SIGKILL in %s", name, fmt.Sprintf(format, args...), grace.Round(time.Millisecond))
+		say(log, "%s %s; the command gets SIGTERM, and SIGKILL in %s", names, fmt.Sprintf(format, args...), grace.Round(time.Millisecond))
 	}
 	for lost := h.lock.Done(); ; {
 		select {
@@ -81,7 +81,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
 				h.locks.Close() // a signal ended the hold: leave the lease to run out
 			} else if lost := h.end(log); lost != nil || kill != nil {
-				return exit{exitLost, fmt.Sprintf("%q was lost while the command ran, which ended with %v", name, c.ProcessState)}
+				return exit{exitLost, fmt.Sprintf("%s was lost while the command ran, which ended with %v", names, c.ProcessState)}
 			}
 			return exit{codeOf(c.ProcessState), ""}
 		}

@@ -38,7 +38,7 @@ Exit codes: 0 released, 122 to 125 and -E as for exec, 128+N signal N ended the 
 			if err != nil {
 				return err
 			}
-			h, signals, err := c.acquire(cmd, cfg, args[0])
+			h, signals, err := c.acquire(cmd, cfg, args[:1])
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 	over, end := context.WithCancel(context.Background())
 	defer end()
 	if h.lock.KeepAlive(0) == nil {
-		fmt.Fprintln(out, "locked", shown(h.lock.Name()))
+		fmt.Fprintln(out, "locked", shown(h.names[0]))
 		readInBackground()
 		go func() { // ends with the process
 			if _, err := io.Copy(io.Discard, in); err == nil {
@@ -66,7 +66,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 		h.stay(over, signals, end)
 	}
 	if lost := h.end(log); lost != nil {
-		fmt.Fprintf(out, "lost %s: %s\n", shown(h.lock.Name()), plain(lost.Error()))
+		fmt.Fprintf(out, "lost %s: %s\n", shown(h.names[0]), plain(lost.Error()))
 		return exit{exitLost, ""}
 	}
 	return nil

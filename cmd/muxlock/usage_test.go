@@ -19,7 +19,7 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec name true":                            "-- is missing before the command",
 		"exec -- true":                              "NAME is missing",
 		"exec name --":                              "the command is missing",
-		"exec one two -- true":                      "one NAME",
+		"exec one two one -- true":                  "NAME \"one\" is there twice",
 		"exec --ttl 0s name -- true":                "--ttl",
 		"exec --ttl -1s name -- true":               "--ttl",
 		"exec --ttl soon name -- true":              "--ttl",

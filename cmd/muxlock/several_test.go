@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
+)
+
+func TestSeveralNamesAreLockedAllOrNone(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	lock := s.hold(t, "b")
+	_, stderr, code := s.run(t, "exec", "--try", "a", "b", "c", "--", "true")
+	require.Equal(t, exitTaken, code)
+	require.Equal(t, "muxlock: \"a\", \"b\", \"c\": \"b\": lock is taken by the test\n", stderr)
+	_, stderr, code = s.run(t, "exec", "--wait", asks, "c", "b", "--", "true")
+	require.Equal(t, exitTimeout, code)
+	require.Equal(t, "muxlock: \"c\", \"b\" not had within "+asks+": \"b\": lock is taken by the test\n", stderr)
+
+	j := s.start(t, "exec", "a", "b", "--", "sh", "-c", "echo began; cat")
+	in := s.engine(t)
+	for range 3 { // it holds nothing while it waits
+		l, err := in.Acquire(t.Context(), "a", 0)
+		require.NoError(t, err)
+		require.NoError(t, l.Release(t.Context()))
+	}
+	require.NoError(t, lock.Release(t.Context()))
+	require.Equal(t, 0, j.code(t), j.log)
+	require.Equal(t, "began\n", j.out.String())
+	require.Empty(t, redistest.Keys(t, s.masters...))
+}
+
+func TestCommandHasAFenceForEachName(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	fences := func() (fences []int) {
+		stdout, stderr, code := s.run(t, "exec", "--fencing", "--ttl", "4s", "a", "b", "c", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
+		require.Equal(t, 0, code, stderr)
+		for _, word := range strings.Fields(stdout) {
+			n, err := strconv.Atoi(word)
+			require.NoError(t, err)
+			fences = append(fences, n)
+		}
+		require.Len(t, fences, 3)
+		return fences
+	}
+	first := fences()
+	for i, fence := range fences() {
+		require.Greater(t, fence, first[i])
+	}
+}
+
+func TestLossOfOneOfSeveralNamesEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.start(t, "exec", "--ttl", "8s", "a", "b", "--", "sh", "-c", "echo began; sleep 60")
+	j.out.await(t, "began")
+	for _, m := range s.masters {
+		redistest.Command(t, m, "DEL", "b")
+	}
+	require.Equal(t, exitLost, j.code(t))
+	require.Contains(t, j.log.String(), `"a", "b" was lost: "b": lock was lost`)
+	require.Empty(t, redistest.Keys(t, s.masters...))
+}
