@@ -68,7 +68,7 @@ func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 func TestLeastPrivilegesSuffice(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	r := documentedRights(t)
-	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, r.Faster)
+	require.ElementsMatch(t, []string{"+mget", "+msetnx", "+client|tracking", "+client|caching"}, r.Faster)
 	native := nativeRights(t, masters[0])
 	for _, rights := range [][]string{r.Needed, slices.Concat(r.Needed, r.Faster), slices.Concat(r.Needed, native)} {
 		for _, m := range masters {
@@ -94,6 +94,11 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 			})
 		}
 		callers.Wait()
+		set := mustAcquireAll(t, e, "locks:a", "locks:b", "locks:c")
+		_, err = e.TryAcquireAll(t.Context(), []string{"locks:d", "locks:b"}, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.NoError(t, set.Extend(t.Context(), 0))
+		require.NoError(t, set.Release(t.Context()))
 		for _, m := range e.Stats().Masters {
 			require.Zero(t, m.SetAside, "%v", m.Cause)
 		}

@@ -81,13 +81,14 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 		"warmup": "0s", "probe-every": "0s", "fencing": "true",
 	})
 	load.Lookup("ttl").Usage += ", and the longest one the engine assumes"
+	load.Lookup("op").Usage = "what a worker does, as in lockbench run; by default it acquires, tries and extends, as far as the locks can"
 	load.Lookup("keys").Usage = "lock names"
 	load.Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
 	plan.Borrow(to, load, "impl", "local", "server")
 	plan.Declare(to, plan.OfFaults, func(fs *pflag.FlagSet) {
 		fs.StringSliceVar(&f.kinds, "faults", nil, "kinds to draw from (default: those that the locks are to survive)")
 	})
-	plan.Borrow(to, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
+	plan.Borrow(to, load, "op", "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
 	plan.Declare(to, plan.OfOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.history, "history", "", "where to write the events around a violation; empty = lockbench-history-SEED.ndjson")
 	})
@@ -103,7 +104,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(planImpls(p), checkFormat(p.Output.Format, few)); err != nil {
+	if err := cmp.Or(planImpls(p, fs.Changed("op")), checkFormat(p.Output.Format, few)); err != nil {
 		return nil, err
 	}
 	for _, kind := range f.kinds {
@@ -157,8 +158,8 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	return p, nil
 }
 
-// planImpls checks the implementations, and sets what they can do.
-func planImpls(p *plan.Plan) error {
+// planImpls checks the implementations. It sets what they can do, unless the caller asks for something.
+func planImpls(p *plan.Plan, asked bool) error {
 	p.Together, p.Reference = len(p.Impls) > 1, ""
 	if p.Together && p.Load.Procs < len(p.Impls) {
 		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Load.Procs)
@@ -174,7 +175,7 @@ func planImpls(p *plan.Plan) error {
 		}
 		mixed = mixed && impl.Can(mix)
 	}
-	if mixed {
+	if mixed && !asked {
 		p.Load.Op = mix
 	}
 	p.Load.Wait = p.Load.TTL
