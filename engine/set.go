@@ -20,7 +20,6 @@ type Set struct {
 	locks   []*Lock // fixed, in the caller's order
 	once    sync.Once
 	context context.Context // of Done; made when somebody asks
-	renewed sync.Once
 }
 
 // Locks returns the lock of each name, in the order in which they were asked for: for its Fence or Reveal. One that
@@ -94,7 +93,7 @@ func (s *Set) KeepAlive(max time.Duration) error {
 		return err
 	}
 	s.Done()
-	s.renewed.Do(func() { context.AfterFunc(s.context, s.stopRenewals) })
+	context.AfterFunc(s.context, s.stopRenewals)
 	return nil
 }
 
@@ -187,14 +186,13 @@ const mostInSet = 1000
 
 // keys returns the keys of the names of a set.
 func (c *Config) keys(names []string) ([]string, error) {
-	most := min(mostInSet, c.Queue)
 	switch {
 	case len(names) == 0:
 		return nil, invalid("names", "is empty")
-	case len(names) > most && most < mostInSet:
-		return nil, invalid("names", "has %d names, more than Config.Queue takes: %d", len(names), most)
-	case len(names) > most:
-		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), most)
+	case len(names) > c.Queue:
+		return nil, invalid("names", "has %d names, more than Config.Queue takes: %d", len(names), c.Queue)
+	case len(names) > mostInSet:
+		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), mostInSet)
 	}
 	keys, places := make([]string, len(names)), make(map[string]int, len(names))
 	for i, name := range names {
