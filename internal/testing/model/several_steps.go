@@ -115,7 +115,7 @@ func (x *severalSearch) decide(a int) {
 		at.until[name] = m.after(at.since, m.TTL)
 	}
 	at.since = 0
-	m.breaks(&t, half, m.standing(&t, a, m.Sets[a]) < m.quorum())
+	t.broken.notes(m.Only, half, m.standing(&t, a, m.Sets[a]) < m.quorum())
 	x.goes(&t, step{"has all by", int8(a), -1, granted})
 }
 
