@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"muxlock/internal/quorum"
 )
@@ -249,7 +248,7 @@ func (m *readersModel) isGone(c *readersColumn, a int) bool {
 // ends makes an attempt one that has given up or released.
 func (at *readersAttempt) ends() { *at = readersAttempt{phase: ended, token: at.token} }
 
-// text shows the masters and the attempts that have begun. Braces are a set of readers.
+// text shows the masters and the attempts that have begun. In braces are readers.
 func (m *readersModel) text(s *readersState) string {
 	text := fmt.Sprintf("t=%d", s.now)
 	for i := range m.Masters {
@@ -258,19 +257,15 @@ func (m *readersModel) text(s *readersState) string {
 		if c.writer.owner != 0 {
 			text += fmt.Sprintf(" %c until %d", 'A'+c.writer.owner-1, c.writer.until)
 		}
-		if c.until != 0 {
-			text += " {"
-			for a, until := range c.readers {
-				if until != 0 {
-					text += fmt.Sprintf("%c:%d ", 'A'+a, until)
-				}
+		for a, until := range c.readers {
+			if until != 0 {
+				text += fmt.Sprintf(" {%c until %d}", 'A'+a, until)
 			}
-			text = strings.TrimSuffix(text, " ") + fmt.Sprintf("} until %d", c.until)
 		}
 		for _, n := range []struct {
 			what string
 			n    uint8
-		}{{"count", c.count}, {"intent until", c.intent}, {"reg", c.register}} {
+		}{{"until", c.until}, {"count", c.count}, {"intent until", c.intent}, {"reg", c.register}} {
 			if n.n > 0 {
 				text += fmt.Sprintf(" %s %d", n.what, n.n)
 			}
@@ -278,15 +273,11 @@ func (m *readersModel) text(s *readersState) string {
 	}
 	for a := range m.Claims {
 		at := &s.attempts[a]
-		if at.phase == idle {
-			continue
-		}
-		text += fmt.Sprintf(" | %c %s", 'A'+a, [...]string{asking: "asks", raising: "raises", held: "holds", ended: "ended"}[at.phase])
-		if at.token > 0 {
-			text += fmt.Sprintf(" T=%d", at.token)
+		if at.phase != idle {
+			text += fmt.Sprintf(" | %c %s", 'A'+a, [...]string{asking: "asks", raising: "raises", held: "holds", ended: "ended"}[at.phase])
 		}
 		if at.phase == held {
-			text += fmt.Sprintf(" until %d: %d read, %d write", at.until, at.readers, at.writers)
+			text += fmt.Sprintf(" until %d: %d read, %d write, fence %d", at.until, at.readers, at.writers, at.token)
 		}
 	}
 	return text

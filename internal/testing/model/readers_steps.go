@@ -81,21 +81,11 @@ func (x *readersSearch) asks(a int) {
 	x.goes(&t, step{"asks", int8(a), -1, 0})
 }
 
-// where returns the masters at which something is true of what an attempt asked, one bit each.
-func (x *readersSearch) where(a int, is func(q *readersAsk) bool) (masters uint8) {
-	for i := range x.m.Masters {
-		if is(&x.state.columns[i].asks[a]) {
-			masters |= 1 << i
-		}
-	}
-	return masters
-}
-
 // decide has an attempt hold, or raise the registers first, if a quorum has granted. With fences it does so once for each
 // quorum of the grants: the other grants are lost or too late.
 func (x *readersSearch) decide(a int) {
 	m, s := x.m, &x.state
-	all := x.where(a, func(q *readersAsk) bool { return q.granted })
+	all := where(s.columns[:m.Masters], func(c *readersColumn) bool { return c.asks[a].granted })
 	for seen := all; seen > 0; seen = (seen - 1) & all {
 		if bits.OnesCount8(seen) < m.quorum(a) {
 			continue
@@ -140,9 +130,11 @@ func (x *readersSearch) fenced(t *readersState, a int, seen uint8) (stored bool)
 
 // storedByQuorum reports whether the fence of a writer that raises counts.
 func (x *readersSearch) storedByQuorum(a int) bool {
-	at := func(is func(q *readersAsk) bool) uint64 { return uint64(x.where(a, is)) }
-	return fencing.Counts(at(func(q *readersAsk) bool { return q.decided }), at(func(q *readersAsk) bool { return q.stored }),
-		at(func(q *readersAsk) bool { return q.extend == acknowledged }), x.m.quorum(a))
+	columns := x.state.columns[:x.m.Masters]
+	granted := where(columns, func(c *readersColumn) bool { return c.asks[a].decided })
+	stored := where(columns, func(c *readersColumn) bool { return c.asks[a].stored })
+	raised := where(columns, func(c *readersColumn) bool { return c.asks[a].extend == acknowledged })
+	return fencing.Counts(uint64(granted), uint64(stored), uint64(raised), x.m.quorum(a))
 }
 
 // takes notes that an attempt holds, and checks that its fence is larger than the last holder's.
@@ -171,7 +163,7 @@ func (x *readersSearch) hold(a int) {
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
-	acks := x.where(a, func(q *readersAsk) bool { return q.extend == acknowledged })
+	acks := where(s.columns[:m.Masters], func(c *readersColumn) bool { return c.asks[a].extend == acknowledged })
 	if at.extended != 0 && bits.OnesCount8(acks) >= m.quorum(a) {
 		t := *s
 		t.attempts[a].until = m.after(at.extended-1, a)

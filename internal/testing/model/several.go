@@ -181,14 +181,10 @@ func (m *severalModel) check(s *severalState) {
 
 // standing returns the number of masters that have an attempt's keys of some names. Masters that restarted and do not vote
 // count, too.
-func (m *severalModel) standing(s *severalState, a int, some nameSet) (n int) {
-	for i := range m.Masters {
-		c := &s.columns[i]
-		if c.of(m.owner(a))&some == some || s.now < c.votesFrom {
-			n++
-		}
-	}
-	return n
+func (m *severalModel) standing(s *severalState, a int, some nameSet) int {
+	return bits.OnesCount8(where(s.columns[:m.Masters], func(c *severalColumn) bool {
+		return c.of(m.owner(a))&some == some || s.now < c.votesFrom
+	}))
 }
 
 // forget clears everything that no later step depends on.
