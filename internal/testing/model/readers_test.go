@@ -26,6 +26,7 @@ var soundReaders = []struct {
 	{readersModel{Name: "a reader's lease is joined", Masters: 3, Claims: []claim{r2, w2}, Horizon: 3, Joins: true, Extends: true}, 38490},
 	{readersModel{Name: "a master restarts empty", Masters: 3, Claims: []claim{r2, w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1}, 91060},
 	{readersModel{Name: "connections break", Masters: 3, Claims: []claim{r2, w2}, Horizon: 3, Extends: true, Cuts: true}, 96727},
+	{readersModel{Name: "three readers, and some run out", Masters: 3, Claims: []claim{r2, r1, r1}, Horizon: 1}, 104264},
 	{readersModel{Name: "two readers are extended, a master restarts empty", Masters: 3, Claims: []claim{r2, r1}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1}, 120851},
 	{readersModel{Name: "two readers and a writer, with intents", Masters: 3, Claims: []claim{r1, r1, w1}, Horizon: 1, Intent: 1}, 123474},
 	{readersModel{Name: "fenced, a reader and two writers", Masters: 3, Claims: []claim{r1, w1, w1}, Fencing: true}, 125870},
