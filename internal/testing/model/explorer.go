@@ -134,3 +134,13 @@ func fingerprintOf[K, C comparable](seed maphash.Seed, core K, columns []C) uint
 		columns [maxMasters]uint64
 	}{core, prints})
 }
+
+// where returns the masters whose columns are so, one bit each.
+func where[C any](columns []C, so func(*C) bool) (masters uint8) {
+	for i := range columns {
+		if so(&columns[i]) {
+			masters |= 1 << i
+		}
+	}
+	return masters
+}

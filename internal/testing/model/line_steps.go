@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math/bits"
 	"time"
 
 	"muxlock/internal/fencing"
@@ -159,20 +160,11 @@ func (m *lineModel) takes(t *lineState, a int, until uint8) {
 }
 
 func (x *lineSearch) storedByQuorum(a int) bool {
-	var granted, stored, raised uint64
-	for i := range x.m.Masters {
-		q := &x.state.columns[i].asks[a]
-		if q.decided || x.m.Fault == lateGrantIsRaised {
-			granted |= 1 << i
-		}
-		if q.stored {
-			stored |= 1 << i
-		}
-		if q.extend == acknowledged {
-			raised |= 1 << i
-		}
-	}
-	return fencing.Counts(granted, stored, raised, x.m.quorum())
+	columns := x.state.columns[:x.m.Masters]
+	granted := where(columns, func(c *lineColumn) bool { return c.asks[a].decided || x.m.Fault == lateGrantIsRaised })
+	stored := where(columns, func(c *lineColumn) bool { return c.asks[a].stored })
+	raised := where(columns, func(c *lineColumn) bool { return c.asks[a].extend == acknowledged })
+	return fencing.Counts(uint64(granted), uint64(stored), uint64(raised), x.m.quorum())
 }
 
 // hold takes the steps of a holder that extends.
@@ -190,13 +182,8 @@ func (x *lineSearch) hold(a int) {
 	if !at.extending {
 		return
 	}
-	acks := 0
-	for i := range m.Masters {
-		if s.columns[i].asks[a].extend == acknowledged {
-			acks++
-		}
-	}
-	if acks >= m.quorum() {
+	acks := where(s.columns[:m.Masters], func(c *lineColumn) bool { return c.asks[a].extend == acknowledged })
+	if bits.OnesCount8(acks) >= m.quorum() {
 		t := *s
 		with := &t.attempts[a]
 		with.until, with.extending, with.extended = max(with.until, with.extendedSince+m.TTL), false, at.extended+1

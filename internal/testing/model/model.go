@@ -120,6 +120,13 @@ func (p property) String() string {
 		fenceNotLarger: "fence is not larger than the last holder's", half: "a set is held, and no quorum has it", leaked: "a key stays that nobody will release"}[p]
 }
 
+// notes notes that a property is broken, if it is the first one and is among those to check (0: all).
+func (p *property) notes(only, broken property, isBroken bool) {
+	if isBroken && *p == 0 && (only == 0 || only&broken != 0) {
+		*p = broken
+	}
+}
+
 func (m *Model) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
 
 // quorum is the quorum of the set, before and after a replacement.

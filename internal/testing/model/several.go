@@ -97,16 +97,6 @@ type severalAsk struct {
 	extends  [severalNames]delivery
 }
 
-// A passage is where an acquire is.
-type passage uint8
-
-const (
-	nowhere passage = iota // it was executed or lost, or never existed
-	unsent
-	sent
-	astray // sent, on a connection that broke
-)
-
 // of returns the names whose keys there have an owner's tokens. With owner 0 it returns the free names.
 func (c *severalColumn) of(owner uint8) (some nameSet) {
 	for name, l := range c.locks {
@@ -177,35 +167,24 @@ func (m *severalModel) check(s *severalState) {
 	for a, set := range m.Sets {
 		for i := range m.Masters {
 			c := &s.columns[i]
-			m.breaks(s, leaked, c.of(m.owner(a))&c.asks[a].released != 0)
+			s.broken.notes(m.Only, leaked, c.of(m.owner(a))&c.asks[a].released != 0)
 		}
 		for name := range set.all {
 			if s.attempts[a].phase == held {
 				holders[name]++
-				m.breaks(s, twoHolders, holders[name] > 1)
-				m.breaks(s, half, m.standing(s, a, 1<<name) < m.quorum())
+				s.broken.notes(m.Only, twoHolders, holders[name] > 1)
+				s.broken.notes(m.Only, half, m.standing(s, a, 1<<name) < m.quorum())
 			}
 		}
 	}
 }
 
-// breaks notes a broken property.
-func (m *severalModel) breaks(s *severalState, p property, isBroken bool) {
-	if isBroken && s.broken == 0 && (m.Only == 0 || m.Only&p != 0) {
-		s.broken = p
-	}
-}
-
 // standing returns the number of masters that have an attempt's keys of some names. Masters that restarted and do not vote
 // count, too.
-func (m *severalModel) standing(s *severalState, a int, some nameSet) (n int) {
-	for i := range m.Masters {
-		c := &s.columns[i]
-		if c.of(m.owner(a))&some == some || s.now < c.votesFrom {
-			n++
-		}
-	}
-	return n
+func (m *severalModel) standing(s *severalState, a int, some nameSet) int {
+	return bits.OnesCount8(where(s.columns[:m.Masters], func(c *severalColumn) bool {
+		return c.of(m.owner(a))&some == some || s.now < c.votesFrom
+	}))
 }
 
 // forget clears everything that no later step depends on.

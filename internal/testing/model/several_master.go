@@ -63,14 +63,6 @@ func (x *severalSearch) acquire(a, i int) {
 	x.goes(&t, step{what, int8(a), int8(i), 0})
 }
 
-// overtakes reports whether a later message may be executed. If the acquire has not been, the connection broke.
-func (m *severalModel) overtakes(q *severalAsk) bool {
-	if q.acquire == sent && m.Cuts {
-		q.acquire = astray
-	}
-	return q.acquire != sent
-}
-
 // extend executes the extends that are under way.
 func (x *severalSearch) extend(a, i int) {
 	m, s := x.m, &x.state
@@ -78,7 +70,7 @@ func (x *severalSearch) extend(a, i int) {
 		t := *s
 		c := &t.columns[i]
 		q, l := &c.asks[a], &c.locks[name]
-		if e != underWay || !m.overtakes(q) {
+		if e != underWay || !q.acquire.isOvertaken(m.Cuts) {
 			continue
 		}
 		if q.extends[name] = notSent; l.owner == m.owner(a) {
@@ -99,7 +91,7 @@ func (x *severalSearch) release(a, i int) {
 		t := *s
 		c := &t.columns[i]
 		q, l := &c.asks[a], &c.locks[name]
-		if m.isGone(c, a, name) || !m.overtakes(q) {
+		if m.isGone(c, a, name) || !q.acquire.isOvertaken(m.Cuts) {
 			continue
 		}
 		if l.owner == m.owner(a) {

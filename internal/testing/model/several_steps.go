@@ -93,12 +93,7 @@ func (m *severalModel) asks(t *severalState, a int, some nameSet) {
 // decide has an attempt take its set if a quorum has granted it.
 func (x *severalSearch) decide(a int) {
 	m, s := x.m, &x.state
-	var granted uint8
-	for i := range m.Masters {
-		if s.columns[i].asks[a].granted {
-			granted |= 1 << i
-		}
-	}
+	granted := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].granted })
 	if bits.OnesCount8(granted) < m.quorum() {
 		return
 	}
@@ -115,7 +110,7 @@ func (x *severalSearch) decide(a int) {
 		at.until[name] = m.after(at.since, m.TTL)
 	}
 	at.since = 0
-	m.breaks(&t, half, m.standing(&t, a, m.Sets[a]) < m.quorum())
+	t.broken.notes(m.Only, half, m.standing(&t, a, m.Sets[a]) < m.quorum())
 	x.goes(&t, step{"has all by", int8(a), -1, granted})
 }
 
@@ -134,13 +129,8 @@ func (x *severalSearch) hold(a int) {
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
 	for name := range m.Sets[a].all {
-		acks := 0
-		for i := range m.Masters {
-			if s.columns[i].asks[a].extends[name] == acknowledged {
-				acks++
-			}
-		}
-		if acks >= m.quorum() {
+		acks := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].extends[name] == acknowledged })
+		if bits.OnesCount8(acks) >= m.quorum() {
 			t := *s
 			t.attempts[a].until[name] = m.after(at.extended-1, m.TTL)
 			x.goes(&t, step{"is extended for " + string(rune('a'+name)), by, -1, 0})

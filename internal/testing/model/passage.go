@@ -1,0 +1,20 @@
+package model
+
+// A passage is where an acquire is.
+type passage uint8
+
+const (
+	nowhere passage = iota // it was executed or lost, or never existed
+	unsent
+	sent
+	looked // the first of its two steps was executed
+	astray // sent, on a connection that broke
+)
+
+// isOvertaken reports whether a later message may be executed. If the acquire has not been, the connection broke.
+func (p *passage) isOvertaken(cuts bool) bool {
+	if *p == sent && cuts {
+		*p = astray
+	}
+	return *p == nowhere || *p == astray
+}
