@@ -52,7 +52,7 @@ overload: setup ## an open loop at 2 and 10 times the peak, without and with a s
 validate: setup ## do the rules behind `lockbench advise` hold against real servers? a minute
 	MUXLOCK_VALIDATE=1 $(GO) test -count=1 -v -run Validate ./cmd/lockbench/internal/sizing
 
-model: setup ## all small configurations of the fencing protocol, of the line and of sets, and what breaks them
+model: setup ## all small configurations of the fencing protocol, of the line, of sets and of readers, and what breaks them
 	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/testing/model
 
 planted: setup ## faults in production code, one at a time: which test sees each? PART of them

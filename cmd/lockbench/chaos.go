@@ -104,7 +104,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(planImpls(p, fs.Changed("op")), checkFormat(p.Output.Format, few)); err != nil {
+	if err := cmp.Or(planImpls(p, fs), checkFormat(p.Output.Format, few)); err != nil {
 		return nil, err
 	}
 	for _, kind := range f.kinds {
@@ -159,7 +159,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 }
 
 // planImpls checks the implementations. It sets what they can do, unless the caller asks for something.
-func planImpls(p *plan.Plan, asked bool) error {
+func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 	p.Together, p.Reference = len(p.Impls) > 1, ""
 	if p.Together && p.Load.Procs < len(p.Impls) {
 		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Load.Procs)
@@ -175,8 +175,9 @@ func planImpls(p *plan.Plan, asked bool) error {
 		}
 		mixed = mixed && impl.Can(mix)
 	}
-	if mixed && !asked {
+	if mixed && !fs.Changed("op") {
 		p.Load.Op = mix
+		_ = fs.Set("op", mix.String()) // for Arguments
 	}
 	p.Load.Wait = p.Load.TTL
 	return nil

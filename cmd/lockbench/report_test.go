@@ -142,6 +142,6 @@ func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
 	require.NoError(t, err)
 	c.Args = p.Args
 	line := strings.ReplaceAll(commandline.Of(result.Document{Config: c}), " \\\n   ", "")
-	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,kill --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
+	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,kill --op mix:acquire-release=8,try=1,extend=1 --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
 		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9 --fencing", line, "the seed draws the faults again")
 }
