@@ -177,8 +177,8 @@
 //	})
 //
 // AcquireAll takes a Set of names: each master takes all of them or none in one step, so a Set costs
-// the round trip of one lock, and is never half held. Each name is an ordinary lock of everybody
-// else's, with a fencing token of its own. A Set is valid while all of its locks are.
+// the round trip of one lock, and is never half held. For everybody else each name is an ordinary lock,
+// with a fencing token of its own. A Set is valid while all of its locks are.
 //
 // AcquireAll waits for names that are held, and holds none meanwhile. So Sets that cross in any order
 // never wait for each other. It is woken by the name that kept it, then asks for all again; callers

@@ -153,8 +153,7 @@ func (s *Set) Release(ctx context.Context) error {
 // it stands in no line. Names that are never free at the same time keep it waiting, and cost the others of this
 // process the hand-overs at its turns. So who wants many busy names should want them for a short time.
 //
-// There may be 1000 names, since a master serves nobody else while it takes them: about a microsecond each. All
-// must lie on the masters of this engine.
+// There may be 1000 names, since a master serves nobody else while it takes them: some microseconds each.
 //
 // Errors: those of Acquire, with the name that kept it. ErrInvalid names the argument: no names, too many, a name
 // that is there twice.
