@@ -53,7 +53,7 @@ validate: setup ## do the rules behind `lockbench advise` hold against real serv
 	MUXLOCK_VALIDATE=1 $(GO) test -count=1 -v -run Validate ./cmd/lockbench/internal/sizing
 
 model: setup ## all small configurations of the fencing protocol, of the line, of sets and of readers, and what breaks them
-	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/testing/model
+	MUXLOCK_MODEL=all $(GO) test -count=1 -timeout 1h -v -run Rule ./internal/testing/model
 
 planted: setup ## faults in production code, one at a time: which test sees each? PART of them
 	$(GO) run ./internal/testing/planted -part $(PART)

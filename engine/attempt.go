@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"muxlock/internal/clock"
@@ -78,7 +79,7 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 
 // retry is the step after an attempt that failed for the given reason.
 func (a *attempts) retry(kind error) step {
-	s := step{kind: kind, again: a.most == 0 || a.made < a.most}
+	s := step{kind: kind, again: (a.most == 0 || a.made < a.most) && !errors.Is(kind, ErrClosed)}
 	s.from, s.to = redlock.HeldDelay(a.held)
 	return s
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,6 +117,32 @@ func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, ac
 	b.ReportMetric(float64(all.ValueAtQuantile(50)), "p50-ns")
 	b.ReportMetric(float64(all.ValueAtQuantile(99)), "p99-ns")
 	b.ReportMetric(100*float64(e.Stats().FencesRaised)/float64(b.N), "%raised")
+}
+
+// BenchmarkMany has one goroutine acquire and release a thousand names at once. An operation is one name, as in
+// BenchmarkCycle. BenchmarkManyWithoutNative has the commands that old servers have, too.
+func BenchmarkMany(b *testing.B) { benchmarkMany(b, five(b)) }
+
+func BenchmarkManyWithoutNative(b *testing.B) { benchmarkMany(b, withoutNative(b)) }
+
+func benchmarkMany(b *testing.B, masters []*redisserver.Server) {
+	e := open(b, masters, masterTimeout(defaultMasterTimeout))
+	names := numbered(b.Name(), 1000)
+	servers := cpuOf(b, masters)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= len(names) {
+		locks := locksOf(e.AcquireMany(context.Background(), names[:min(left, len(names))], 0))
+		if slices.Contains(locks, nil) {
+			b.Fatal("a name was not acquired")
+		}
+		if errs := e.ReleaseMany(context.Background(), locks); errs != nil {
+			b.Fatal(errs)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64((cpuOf(b, masters)-servers).Nanoseconds())/float64(b.N), "servers-cpu-ns/op")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
 }
 
 // cpuOf returns the CPU time that the servers have used.

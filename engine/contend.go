@@ -278,9 +278,7 @@ func (c *contender) conclude(req *pipeline.Request, out *pipeline.Outcome, next 
 		if err == nil {
 			return lock, next
 		}
-		if next = c.retry(err); errors.Is(err, ErrClosed) {
-			next.again = false
-		}
+		next = c.retry(err)
 	}
 	e.counts.attempt(next, *out)
 	c.state.failedFor(next.kind)

@@ -196,9 +196,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		if err == nil {
 			return s, next, nil
 		}
-		if next = c.retry(err); errors.Is(err, ErrClosed) {
-			next.again = false
-		}
+		next = c.retry(err)
 	}
 	kept := 0 // the name that most masters called held
 	for i := range outs {

@@ -81,6 +81,13 @@ func (b *bubble) startedAsMeasured() *Pipeline {
 	return p
 }
 
+// cost has the masters take so long for each request.
+func (b *bubble) cost(each time.Duration) {
+	for _, f := range b.fakes {
+		f.set(func() { f.cost = each })
+	}
+}
+
 func (b *bubble) acquire(ctx context.Context, name string) (Outcome, error) {
 	return b.p.Do(ctx, Request{Op: Acquire, Name: name, Token: "token of " + name, TTL: hour})
 }

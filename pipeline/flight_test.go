@@ -362,9 +362,7 @@ func TestRenewalsGoBeforeTheAcquiresThatWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		b.mustAcquire("kept")
-		for _, f := range b.fakes {
-			f.set(func() { f.cost = 20 * time.Microsecond })
-		}
+		b.cost(20 * time.Microsecond)
 		burst := side(func() { all(20_000, func(i int) { b.mustAcquire(fmt.Sprint("name", i)) }) })
 		time.Sleep(time.Millisecond)
 		start := time.Now()

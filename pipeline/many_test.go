@@ -70,9 +70,7 @@ func TestManyRequestsWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 	for after := range 12 {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.started()
-			for _, f := range b.fakes {
-				f.set(func() { f.cost = 30 * time.Microsecond })
-			}
+			b.cost(30 * time.Microsecond)
 			all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
 			all(300, func(i int) { _, _ = b.release(fmt.Sprint("warm", i), OriginUnknown) })
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(after)*3*time.Millisecond+500*time.Microsecond)
@@ -149,9 +147,7 @@ func TestManyRequestsThatNobodyAnswersEndWithTheMasterTimeout(t *testing.T) {
 func TestManyRequestsOfACtxThatDoesNotEndAreNotLeftOut(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.cost = 10 * time.Microsecond })
-		}
+		b.cost(10 * time.Microsecond)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
 		defer cancel()
 		results := make(chan []result, 1)

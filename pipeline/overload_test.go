@@ -19,9 +19,7 @@ func TestOverloadedRoundLeavesOutThoseWhoLeaveBeforeItsAnswer(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		const each = 100 * time.Microsecond
-		for _, f := range b.fakes {
-			f.set(func() { f.cost = each })
-		}
+		b.cost(each)
 		all(3000, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
 		const callers = 10_000
 		var served atomic.Int32
@@ -92,9 +90,7 @@ func (undone) Err() error            { return nil }
 func TestDeadlineOfACtxThatDoesNotEndIsNoReasonToLeaveACallOut(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.cost = 10 * time.Microsecond })
-		}
+		b.cost(10 * time.Microsecond)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
 		defer cancel()
 		verdict := make(chan quorum.Verdict, 1)

@@ -161,9 +161,7 @@ func TestNoCommandCutsASet(t *testing.T) {
 func TestSetLargerThanARoundIsNotCut(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.cost = 300 * time.Microsecond })
-		}
+		b.cost(300 * time.Microsecond)
 		all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
 		b.p.mu.Lock()
 		require.Less(t, b.p.roundLimitLocked(), 900)
@@ -210,9 +208,7 @@ func TestSetsWhoseContextEndsAreNeverHalfTaken(t *testing.T) {
 	for after := range 12 {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.started()
-			for _, f := range b.fakes {
-				f.set(func() { f.cost = 30 * time.Microsecond })
-			}
+			b.cost(30 * time.Microsecond)
 			all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
 			all(300, func(i int) { _, _ = b.release(fmt.Sprint("warm", i), OriginUnknown) })
 			for _, f := range b.fakes {

@@ -256,7 +256,7 @@ func TestRuleOfAnotherScriptIsSeen(t *testing.T) {
 		"acquire ignores that there is no mark": {scripts.FencedAcquire, "or not mark then", "then"},
 		"acquire answers without the mark":      {scripts.FencedAcquire, "return mark ..", "return ''  .."},
 		"acquire begins a register again":       {scripts.FencedAcquire, "tonumber(registers[i] or '')", "tonumber(registers[i] or 0)"},
-		"acquire ignores the hint":              {scripts.FencedAcquire, "if value >= proposed then", "if true then"},
+		"acquire ignores the hint":              {scripts.FencedAcquire, "if value >= token + 0 then", "if true then"},
 		"extend ignores the set":                {scripts.FencedExtend, "redis.call('GET', KEYS[1]) == ARGV[1]", "true"},
 		"extend ignores that there is no mark":  {scripts.FencedExtend, "mark ~= '' and", ""},
 		"extend answers without the mark":       {scripts.FencedExtend, "return mark ..", "return ''  .."},

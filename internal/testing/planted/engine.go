@@ -79,7 +79,7 @@ var engines = []fault{
 	},
 	{
 		what: "an attempt without a quorum is the last one", file: "engine/attempt.go",
-		old: "again: a.most == 0 || a.made < a.most}", new: "again: kind != ErrNoQuorum && (a.most == 0 || a.made < a.most)}",
+		old: "again: (a.most == 0 || a.made < a.most) &&", new: "again: kind != ErrNoQuorum && (a.most == 0 || a.made < a.most) &&",
 		tests: "engine TestNextStepOfAnAttempt",
 	},
 	{
