@@ -93,7 +93,7 @@ func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 	dir := t.TempDir()
 	holds := filepath.Join(dir, "holds.txt")
 	require.NoError(t, os.WriteFile(holds, []byte("# of last week\n1ms\n3ms\n1ms\n"), 0o600))
-	load := keep(t, "run", "--embedded", "3", "--workers", "4", "--hold", "file:"+holds, "--think", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
+	load := keep(t, "run", "--embedded", "3", "--workers", "16", "--hold", "file:"+holds, "--think", "file:"+holds, "--duration", "1s", "--warmup", "10ms")
 	procs := keep(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "4", "--hold", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
 	advice, stderr, code := lockbench(t, "advise", load, "--hold", "file:"+holds, "-o", "json")
 	require.Zero(t, code, stderr)
