@@ -203,12 +203,7 @@ func TestManyFencingTokensAreRaisedTogether(t *testing.T) {
 	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
 		const delay = 500 * time.Millisecond
 		names := numbered("name", 20)
-		for i, l := range f.links { // whichever two answer first, a raise is needed
-			for _, name := range names[:10] {
-				f.setRegister(i, name, f.register(i, name)+10*uint64(i))
-			}
-			l.Delay(delay)
-		}
+		f.spread(names[:10], delay)
 		begun := time.Now()
 		results := f.e.AcquireMany(t.Context(), names, 10*time.Second)
 		require.Equal(t, 2*delay, time.Since(begun))

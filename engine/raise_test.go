@@ -66,6 +66,16 @@ func overFencedFakes(t *testing.T, test func(t *testing.T, f *fencedFakes)) {
 
 const fencedRegisters = "__muxlock__:registers"
 
+// spread makes registers differ, so that a raise is needed whichever two masters answer first, after delay.
+func (f *fencedFakes) spread(names []string, delay time.Duration) {
+	for i, l := range f.links {
+		for _, name := range names {
+			f.setRegister(i, name, f.register(i, name)+10*uint64(i))
+		}
+		l.Delay(delay)
+	}
+}
+
 // register returns what a master has in the register of a name.
 func (f *fencedFakes) register(master int, name string) uint64 {
 	f.Helper()

@@ -140,7 +140,7 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 			return nil, nil, err
 		}
 		if w = n.queueLocked(c.ttl, true, now); c.turn != nil {
-			c.turn.contendNextLocked(false, nil)
+			c.turn.contendNextLocked(c.yieldFirst, nil)
 			c.turn = nil
 		}
 		return n, w, nil

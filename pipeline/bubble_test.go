@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -181,6 +182,21 @@ func (b *bubble) requireBooksBalance() {
 	require.Equal(b, up, p.up, "up")
 	require.EqualValues(b, p.queue.classes[classOf(Acquire)].n, p.acquires.Load())
 	require.Zero(b, p.voting)
+}
+
+// lateWhile has the last of three masters be late by a random time, and cut now and then, until running has ended.
+func (b *bubble) lateWhile(running *sync.WaitGroup, random *rand.Rand) {
+	f := b.fakes[2]
+	for range 30 {
+		f.set(func() { f.delay = time.Duration(random.IntN(int(testTimeout) * 5 / 4)) })
+		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
+		if random.IntN(6) == 0 {
+			f.cut()
+		}
+	}
+	running.Wait()
+	f.set(func() { f.delay = time.Millisecond })
+	b.untilUp(3)
 }
 
 // side runs fn beside the test; the returned function waits for it.

@@ -119,17 +119,7 @@ func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 				}
 			})
 		}
-		for range 30 {
-			f := b.fakes[2]
-			f.set(func() { f.delay = time.Duration(random.IntN(int(testTimeout) * 5 / 4)) })
-			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
-			if random.IntN(6) == 0 {
-				f.cut()
-			}
-		}
-		running.Wait()
-		b.fakes[2].set(func() { b.fakes[2].delay = time.Millisecond })
-		b.untilUp(3)
+		b.lateWhile(&running, random)
 		time.Sleep(10 * time.Second) // the second releases
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {

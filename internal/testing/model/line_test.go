@@ -53,19 +53,25 @@ func most() int {
 	return 0
 }
 
+// requireSound checks that no property is broken in a model of so many states, and that all attempts hold in some.
+func requireSound(t *testing.T, search func() Result, states, attempts int) {
+	t.Helper()
+	if most := most(); most > 0 && states > most {
+		t.Skip("large: make model")
+	}
+	r := search()
+	t.Logf("%9d states, %d steps deep", r.States, r.Depth)
+	require.Empty(t, r.Broken, strings.Join(r.Trace, "\n"))
+	require.Equal(t, attempts, r.Counted, "no state in which all attempts have held")
+	require.Equal(t, states, r.States, "here and in the package comment")
+}
+
 func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
 	t.Parallel()
 	for _, m := range soundLines {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if most := most(); most > 0 && m.states > most {
-				t.Skip("large: make model")
-			}
-			r := m.Search()
-			t.Logf("%9d states, %d steps deep", r.States, r.Depth)
-			require.Empty(t, r.Broken, strings.Join(r.Trace, "\n"))
-			require.Equal(t, m.Attempts, r.Counted, "no state in which all attempts have held")
-			require.Equal(t, m.states, r.States, "here and in the package comment")
+			requireSound(t, m.Search, m.states, m.Attempts)
 		})
 	}
 }

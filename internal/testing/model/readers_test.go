@@ -56,14 +56,7 @@ func TestRulesOfReadersHoldInEveryState(t *testing.T) {
 	for _, m := range soundReaders {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if most := most(); most > 0 && m.states > most {
-				t.Skip("large: make model")
-			}
-			r := m.Search()
-			t.Logf("%9d states, %d steps deep", r.States, r.Depth)
-			require.Empty(t, r.Broken, strings.Join(r.Trace, "\n"))
-			require.Equal(t, len(m.Claims), r.Counted, "no state in which all attempts have held")
-			require.Equal(t, m.states, r.States, "here and in the package comment")
+			requireSound(t, m.Search, m.states, len(m.Claims))
 		})
 	}
 }
