@@ -121,10 +121,10 @@ func wait(d *dataSet, keys, args []string) any {
 		mark = q.foundMark + "\n"
 	}
 	value, there, err := d.get(q.name)
-	switch {
-	case err != nil:
-		return err
-	case there && value == token:
+	if err != nil {
+		value = "readers"
+	}
+	if there && value == token {
 		return fmt.Sprint(mark, "m\n", d.pttl(q.name))
 	}
 	tokens, err := q.sorted()

@@ -18,6 +18,7 @@ var known = map[string]func(d *dataSet, keys, args []string) any{
 	scripts.Release.SHA1:       release,
 	scripts.Extend.SHA1:        extend,
 	scripts.Batch.SHA1:         batch,
+	scripts.Shared.SHA1:        shared,
 	scripts.Inspect.SHA1:       inspect,
 	scripts.Wait.SHA1:          wait,
 	scripts.Pass.SHA1:          pass,
@@ -79,6 +80,12 @@ func batch(d *dataSet, keys, args []string) any {
 			refused = true
 		}
 		for i := from; i < to && !set; i++ {
+			if runs[0] == "s-" {
+				if !d.releaseReader(keys[i], tokens[i]) {
+					votes[i], refused = '0', true
+				}
+				continue
+			}
 			found, err := d.ours(keys[i], tokens[i])
 			switch {
 			case found == 1 && runs[0] == "-":
