@@ -57,6 +57,9 @@ func (l *Lock) Reveal() string {
 	if l.end != nil && !l.lease.ended {
 		return ""
 	}
+	if l.lease.readers != nil {
+		return ""
+	}
 	l.lease.revealed = true
 	return l.lease.token
 }
@@ -179,7 +182,9 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	if max > 0 {
 		stop = now.Add(max)
 	}
-	l.lease.keep(now, stop)
+	if !l.lease.changesLocked(l, now, func(r *reader) { r.kept, r.stop = true, stop }) {
+		l.lease.keep(now, stop)
+	}
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -205,7 +210,9 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	if fn == nil {
 		left = 0
 	}
-	l.lease.warn, l.lease.warned = left, false
+	if !l.lease.changesLocked(l, now, func(r *reader) { r.warn = left }) {
+		l.lease.warn, l.lease.warned = left, false
+	}
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -290,7 +297,9 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
+	if !l.lease.changesLocked(l, r.began, func(r *reader) { *r = reader{} }) {
+		l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
+	}
 	return nil
 }
 
@@ -299,7 +308,7 @@ func (r *release) handOverLocked() (req pipeline.Request) {
 	lease := r.lock.lease
 	r.mustDelete = true
 	if r.held {
-		r.mustDelete, r.contending = lease.handOverLocked(r.began)
+		r.mustDelete, r.contending = lease.handOverLocked(r.lock, r.began)
 	}
 	if r.mustDelete {
 		req = lease.releaseLocked()

@@ -49,7 +49,7 @@ var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
 	Batch   = Script{"batch", batchSource, "6e326f1d09855d839a6b40446427216d68c91f27"}
-	Shared  = Script{"shared", sharedSource, "44325eb67549ab843361454aa0d5ccdbf1e507b0"}
+	Shared  = Script{"shared", sharedSource, "eee52fcf480ecac2c29e83280236f6b1de78d64c"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit

@@ -6,7 +6,7 @@
 -- ARGV[1]     the description that the caller expects; '' without fencing
 -- ARGV[1+i]   token of entry i
 -- ARGV[2+n..] runs of entries that are alike, as pairs: what to do, how many of them
---             'ms' let in for that lease | '+ms' extend to that lease | '!ms' a writer waits, for so long
+--             'ms' let in for that lease | '+ms' extend to that lease | '!ms' a writer waits, for so long; '!0' no more
 -- Returns '' when every entry was let in, extended, or found readers; else one character per entry:
 --   '1' let in or extended; a writer: readers have the name
 --   '0' a writer has the name; an extend: the token is gone; a writer: no reader has the name
@@ -56,6 +56,7 @@ local function extend(key, token, lease)
 end
 
 local function intend(key, intent, lease)
+  if lease == '0' then return pcall('DEL', intent) end
   local readers = pcall('ZCARD', key)
   if readers == 0 or type(readers) == 'table' then return readers end
   local reply = pcall('SET', intent, '1', 'PX', lease)

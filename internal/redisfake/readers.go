@@ -79,6 +79,9 @@ func (d *dataSet) extendReader(name, token, ms string) byte {
 }
 
 func (d *dataSet) intend(name, intent, ms string) byte {
+	if ms == "0" {
+		return byte('0' + d.delete(intent))
+	}
 	readers, _ := d.readers(name)
 	if readers == nil {
 		return '0'
