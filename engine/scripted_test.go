@@ -20,10 +20,10 @@ type scripted struct {
 	delay   time.Duration
 	keys    map[string]scriptedKey
 	intents map[string]time.Time // until when they keep readers out; nil: there was none
-	log     []pipeline.Request // as executed
-	when    []time.Time        // the same
-	away    bool               // no master answers, after delay
-	yes     uint8              // masters that say yes when they agree; 0: all five
+	log     []pipeline.Request   // as executed
+	when    []time.Time          // the same
+	away    bool                 // no master answers, after delay
+	yes     uint8                // masters that say yes when they agree; 0: all five
 	round   pipeline.Origin
 	sent    int           // requests, executed or not
 	last    chan struct{} // closed when the request that was sent last is executed

@@ -91,15 +91,13 @@ func (l *lease) letInLocked(now clock.Instant) {
 	}
 }
 
-// changesLocked changes what a reader asks of the renewals. They go on while a reader asks for it, and warn at the earliest
+// asksLocked notes what a reader asks of the renewals. They go on while a reader asks for it, and warn at the earliest
 // time that one asked for. It reports false if h is no reader.
-func (l *lease) changesLocked(h *Lock, now clock.Instant, change func(*reader)) bool {
-	r, reads := l.readers[h]
-	if !reads {
+func (l *lease) asksLocked(h *Lock, now clock.Instant, asks reader) bool {
+	if _, reads := l.readers[h]; !reads {
 		return false
 	}
-	change(&r)
-	l.readers[h] = r
+	l.readers[h] = asks
 	var all reader
 	forever := false
 	for _, r := range l.readers {

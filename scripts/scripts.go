@@ -72,7 +72,7 @@ var (
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = Script{"inspect", inspectSource, "8432d35df17fbd9735170eb6b590db4e65aed8bc"}
+var Inspect = Script{"inspect", inspectSource, "aad170daac00b6430cf67b5082f0838167ad8ff9"}
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {

@@ -111,7 +111,7 @@ func (g *generator) command(lease func() string) []string {
 	case 13:
 		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
 	case 14:
-		return eval(scripts.Inspect, []string{name(), "line", name()}, pick("1", "512"))
+		return eval(scripts.Inspect, []string{name(), "line", registers}, pick("1", "512"))
 	case 15:
 		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
 	case 16:

@@ -151,7 +151,13 @@ func (d *dataSet) deleteAll(names []string) {
 
 func inspect(d *dataSet, keys, args []string) any {
 	value, there, err := d.get(keys[0])
+	readers, _ := d.readers(keys[0])
+	tokens := slices.DeleteFunc(inOrder(readers), func(token string) bool { // the key has not expired, and so the last has not
+		return readers[token] <= d.now().UnixMilli() && readers[token] < slices.Max(slices.Collect(maps.Values(readers)))
+	})
 	switch {
+	case readers != nil:
+		value = strings.Join(tokens, "\n")
 	case err != nil:
 		return err
 	case there && (value == "" || len(value) > atoi(args[0])):
@@ -164,7 +170,7 @@ func inspect(d *dataSet, keys, args []string) any {
 			first, _, _ = strings.Cut(tokens[0], "\n")
 		}
 	}
-	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), value}, "\n")
+	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), strconv.Itoa(len(tokens)), value}, "\n")
 }
 
 var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects")
