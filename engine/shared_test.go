@@ -288,11 +288,14 @@ func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	e := open(t, masters)
+	lone := mustAcquireShared(t, open(t, masters), t.Name(), 0)
 	for _, m := range masters {
 		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd")
 	}
 	_, err := e.AcquireShared(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrDenied)
+	require.NoError(t, lone.Extend(t.Context(), 0), "it does not lose its lock")
+	require.NoError(t, lone.Release(t.Context()))
 	cycle(t, e, t.Name())
 	for i := range masters {
 		require.Zero(t, setAside(e, i))
