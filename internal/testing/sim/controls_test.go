@@ -66,6 +66,7 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 	at := func(name, token string, from, to int, fence uint64) hold {
 		return hold{name: name, token: token, from: a.began.Add(time.Duration(from)), to: a.began.Add(time.Duration(to)), fence: fence}
 	}
+	reads := func(h hold) hold { h.reads = true; return h }
 	for _, c := range []struct {
 		wrong int
 		holds []hold
@@ -78,6 +79,9 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 		{1, []hold{at("n", "t", 0, 5, 0), at("n", "u", 4, 9, 0)}},
 		{2, []hold{at("n", "", 0, 9, 0), at("n", "", 1, 2, 0), at("n", "", 3, 4, 0)}},
 		{1, []hold{at("n", "", 0, 5, 2), at("n", "", 5, 9, 0), at("n", "", 9, 10, 2)}},
+		{0, []hold{reads(at("n", "", 0, 5, 0)), reads(at("n", "", 1, 9, 0)), at("n", "", 9, 10, 2)}},
+		{2, []hold{reads(at("n", "", 0, 5, 0)), reads(at("n", "", 1, 9, 0)), at("n", "", 4, 10, 2)}},
+		{1, []hold{reads(at("n", "", 0, 5, 1))}},
 	} {
 		a.holds, a.forced[hashOf("forced")] = c.holds, a.began.Add(3)
 		require.Len(t, a.violations(), c.wrong, "%v", c.holds)
