@@ -55,11 +55,14 @@ func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
 			got := make(chan *Lock)
 			go func() { got <- mustAcquire(t, e, t.Name(), 0) }()
 			soon(t, func() bool {
-				_, err := first.lease.e.TryAcquireShared(t.Context(), "other name", 0)
-				require.NoError(t, err)
-				_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
-				return err != nil || second.Release(t.Context()) != nil
-			}, "a writer that waits keeps new readers out, or has it by now")
+				lock, err := open(t, masters, option, shortLease).TryAcquireShared(t.Context(), t.Name(), 0)
+				if err == nil {
+					require.NoError(t, lock.Release(t.Context()))
+				}
+				return err != nil
+			}, "a writer that waits keeps new readers out")
+			require.True(t, second.Valid())
+			require.NoError(t, second.Release(t.Context()))
 			writer := <-got
 			require.Equal(t, name != "", writer.Fence() > 0)
 			_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
@@ -232,11 +235,11 @@ func TestWriterThatWaitsKeepsNewReadersOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-				elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
-				defer elsewhere.Close()
 				ctx, stop := context.WithCancel(t.Context())
 				var readers sync.WaitGroup
 				for range 3 {
+					elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+					defer elsewhere.Close()
 					readers.Go(func() {
 						for ctx.Err() == nil {
 							if lock, err := elsewhere.AcquireShared(ctx, "name", 0); err == nil {
