@@ -93,7 +93,7 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 	}
 }
 
-// Fold adds one call of the batch script for all entries: extends, releases and sets.
+// Fold adds one call of the batch script for all entries: extends, releases, sets and choices.
 func (b *Batch) Fold(entries []Request) {
 	n := len(entries)
 	b.Begin(3 + 2*n + 2*runsIn(entries))
@@ -165,6 +165,8 @@ func (b *Batch) addRuns(entries []Request) {
 		switch q := &entries[from]; {
 		case q.Op.Ends():
 			b.Add("-")
+		case q.OneOf:
+			b.addMarked("|", uint64(q.TTL.Milliseconds()))
 		case q.Set != 0:
 			b.addMarked("&", uint64(q.TTL.Milliseconds()))
 		default:

@@ -27,7 +27,7 @@ func (l *Load) FoldOf(q *Request) Fold {
 	switch {
 	case l.Channel != "" && (q.Op == Wait || q.Op == Pass):
 		return FoldLine
-	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended):
+	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended && !q.OneOf):
 		return FoldAcquires
 	case q.Op == Extend && l.Fenced:
 		return FoldExtends
