@@ -74,7 +74,7 @@ func (c *setContender) contend(ctx context.Context) (*Set, error) {
 		}
 		last = next.failed
 		if next.await {
-			err = c.await(ctx, next)
+			err = c.await(ctx, c.name, next)
 		} else {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 		}
@@ -173,7 +173,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		}
 	}
 	handed := clock.Now()
-	if err := c.askAll(ctx, reqs, outs); err != nil {
+	if err := e.askAll(ctx, reqs, outs); err != nil {
 		return nil, step{}, err
 	}
 	out := outs[0] // all have the same votes
@@ -183,7 +183,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		reqs[i].Origin, reqs[i].Fence = outs[i].Origin, outs[i].Fence
 	}
 	if next.hold && e.cfg.Fencing {
-		second, err := c.raiseAll(ctx, reqs, outs)
+		second, err := e.raiseAll(ctx, reqs, outs)
 		if err != nil {
 			return nil, step{}, err
 		}
@@ -207,7 +207,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	c.name, c.state = c.keys[kept], c.states[kept]
 	e.counts.attempt(next, out)
 	c.state.failedFor(next.kind)
-	c.undoAll(reqs, outs)
+	e.undoAll(reqs, outs)
 	if next.again {
 		c.leave()
 	}
@@ -216,16 +216,16 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 }
 
 // askAll asks the masters. If ctx ends first, nothing stays locked.
-func (c *setContender) askAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (failed error) {
+func (e *Engine) askAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (failed error) {
 	errs := make([]error, len(reqs))
-	c.e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
+	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
 		outs[i], errs[i] = *out, err
 		failed = cmp.Or(failed, err)
 	})
 	for i := range reqs {
 		if failed != nil && errs[i] == nil { // decided at the moment when ctx ended; the pipeline undoes the others
 			reqs[i].Origin = outs[i].Origin
-			c.e.undo(reqs[i])
+			e.undo(reqs[i])
 		}
 	}
 	return failed
@@ -233,8 +233,7 @@ func (c *setContender) askAll(ctx context.Context, reqs []pipeline.Request, outs
 
 // raiseAll raises the fencing tokens that too few masters store. It returns the outcome, if it was needed: one that
 // is not won, or any.
-func (c *setContender) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
-	e := c.e
+func (e *Engine) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
 	var raises []pipeline.Request
 	for i := range reqs {
 		if e.mustRaise(&outs[i]) {
@@ -249,15 +248,15 @@ func (c *setContender) raiseAll(ctx context.Context, reqs []pipeline.Request, ou
 		}
 	})
 	if failed != nil {
-		c.undoAll(reqs, outs)
+		e.undoAll(reqs, outs)
 	}
 	return second, failed
 }
 
-func (c *setContender) undoAll(reqs []pipeline.Request, outs []pipeline.Outcome) {
+func (e *Engine) undoAll(reqs []pipeline.Request, outs []pipeline.Outcome) {
 	for i := range reqs {
 		reqs[i].Alone = outs[i].Denied != nil
-		c.e.undo(reqs[i])
+		e.undo(reqs[i])
 	}
 }
 
