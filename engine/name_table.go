@@ -97,7 +97,6 @@ type nameState struct {
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
 	first      *waiter
 	last       *waiter
-	slot       int // of a queue for permits: 1 plus the slot that this process had last; 0: none
 }
 
 // idleLocked reports whether nobody in this process holds, wants or contends for the name. An idle state

@@ -49,7 +49,10 @@ func (l *Lock) Slot() int {
 // key of the queue for all slots of the name in this process.
 const slotPrefix = pipeline.ReservedPrefix + "slot:"
 
-func slotKey(slot int, key string) string { return slotPrefix + strconv.Itoa(slot) + ":" + key }
+// slotKey returns the key of a slot, given that of the queue.
+func slotKey(slot int, queue string) string {
+	return slotPrefix + strconv.Itoa(slot) + queue[len(slotPrefix):]
+}
 
 // slotOf returns the slot of a key, and the key of the name; -1: it is no slot.
 func slotOf(key string) (slot int, of string) {

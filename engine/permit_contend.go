@@ -32,7 +32,6 @@ import (
 // that slot alone.
 type permitContender struct {
 	contender // of the queue for permits of the name; state is nil until it is the contender
-	key       string
 	limit     int
 	first     int  // the slot to ask for first
 	woken     bool // it is said to be free
@@ -52,46 +51,42 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
 	}
-	_, c.key = slotOf(c.name)
+	c.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
 	lock, err := c.contend(ctx)
 	if err != nil {
-		err = e.notAcquired(name, c.asked, c.made, e.unlessKnown(c.name, errUnanswered, err))
+		return nil, e.notAcquired(name, c.asked, c.made, e.unlessKnown(c.name, errUnanswered, err))
 	}
-	return lock, err
+	return lock, nil
 }
 
 // contend asks the masters until they grant a permit, ctx ends or the attempts are used up.
-func (c *permitContender) contend(ctx context.Context) (*Lock, error) {
-	e := c.e
-	home, waits, err := e.names.beginPermit(c.name)
+func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
+	waits, err := c.e.names.beginPermit(c.name)
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
-	c.first = home % c.limit
 	if waits && c.most == 1 {
-		e.counts.taken.Add(1)
+		c.e.counts.taken.Add(1)
 		return nil, errTakenHere
-	} else if waits {
-		if lock, err := c.wait(ctx, step{}); lock != nil || err != nil {
+	}
+	if waits {
+		lock, err = c.wait(ctx, step{})
+	}
+	for lock == nil && err == nil {
+		var next step
+		if lock, next, err = c.attempt(ctx); lock != nil || err != nil {
 			return lock, err
 		}
-	}
-	for {
-		lock, next, err := c.attempt(ctx)
-		switch {
-		case lock != nil || err != nil:
-			return lock, err
-		case !next.again:
-			return nil, next.failed
+		if err = next.failed; !next.again {
+			return nil, err
 		}
-		if lock, err = c.wait(ctx, next); lock != nil {
-			return lock, nil
-		} else if err != nil {
-			return nil, oneline.Join(next.failed, err)
+		c.e.counts.retries.Add(1)
+		if lock, err = c.wait(ctx, next); err != nil {
+			err = oneline.Join(next.failed, err)
 		}
-		e.counts.retries.Add(1)
 	}
+	return lock, err
 }
 
 // end lets the next of this process contend.
@@ -116,28 +111,22 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 			return nil, nil
 		}
 	}
-	next.await = next.kind == ErrTaken || next.kind == nil
-	delay := redlock.Jitter(next.from, next.to, fastrand.Uint32n)
-	if next.await {
-		from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 5))
-		delay = redlock.Jitter(from, to, fastrand.Uint32n)
-	}
-	during, cancel := context.WithTimeout(ctx, delay)
+	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 5))
+	during, cancel := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer cancel()
 	during, stop := context.WithCancelCause(during)
 	defer stop(nil)
-	c.yieldFirst = false
 	w := &waiter{ttl: c.ttl, ready: make(chan struct{}, 1), stop: &stop}
 	c.state.queueFirst(w)
 	var err error
-	if next.await {
-		if c.splits == 0 {
+	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
+		err = e.pause(during, to)
+	} else {
+		if c.splits == 0 { // else somebody may hold c.first on a bare quorum
 			c.first = rand.IntN(c.limit)
 		}
-		err = c.await(during, slotKey(c.first, c.key), next)
+		err = c.await(during, slotKey(c.first, c.name), next)
 		c.woken = err == nil
-	} else {
-		err = e.pause(during, delay)
 	}
 	switch lock := c.state.leave(w); {
 	case lock != nil && lock.collect(c.asked):
@@ -145,112 +134,74 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 		return lock, nil
 	case lock != nil:
 		lock.lease.giveUp() // its validity ran out on the way
-		return nil, nil
-	case during.Err() != nil && ctx.Err() == nil && !errors.Is(err, ErrClosed):
+	case during.Err() == nil || ctx.Err() != nil || errors.Is(err, ErrClosed):
+		return nil, err
+	default:
 		c.polls++
-		return nil, nil
 	}
-	return nil, err
+	return nil, nil
 }
 
-// attempt asks for some slots, and for all if those are refused.
-func (c *permitContender) attempt(ctx context.Context) (*Lock, step, error) {
-	lock, next, err := c.askFor(ctx, min(c.limit, firstAsked))
-	if c.limit > firstAsked && !c.woken && err == nil && next.kind == ErrTaken {
-		c.made-- // it is the same attempt
-		return c.askFor(ctx, c.limit)
-	}
-	c.woken = false
-	return lock, next, err
-}
-
-// askFor asks for slots, as contender.attempt does for a name.
-func (c *permitContender) askFor(ctx context.Context, most int) (*Lock, step, error) {
-	e := c.e
-	number, slots := e.sets.Add(1), c.slots(most)
-	reqs, outs := make([]pipeline.Request, len(slots)), make([]pipeline.Outcome, len(slots))
-	for i, slot := range slots {
-		if reqs[i] = c.request(slotKey(slot, c.key)); len(slots) > 1 {
-			reqs[i].Set, reqs[i].OneOf = number, true
+// attempt asks for some slots, then for all if those are refused and c was not woken by one of them.
+func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, err error) {
+	slots, e := rand.Perm(c.limit), c.e
+	at := slices.Index(slots, c.first)
+	slots[0], slots[at] = slots[at], slots[0]
+	for most := min(c.limit, firstAsked); ; most = c.limit {
+		var keys []string
+		for _, slot := range slots[:min(most, e.cfg.Queue)] {
+			keys = append(keys, slotKey(slot, c.name))
 		}
-	}
-	handed := clock.Now()
-	if err := e.askAll(ctx, reqs, outs); err != nil {
-		return nil, step{}, err
-	}
-	best := 0 // the slot that most masters granted
-	for i := range outs {
-		if outs[i].Tally.Granted > outs[best].Tally.Granted {
-			best = i
-		}
-	}
-	req, out := &reqs[best], &outs[best]
-	start, next := c.judge(req, out, handed)
-	c.sample(out, start)
-	if next.hold && e.cfg.Fencing {
-		second, err := e.raiseAll(ctx, reqs[best:best+1], outs[best:best+1])
+		a, err := c.askJointly(ctx, keys, true)
 		if err != nil {
 			return nil, step{}, err
 		}
-		if second != nil {
-			next = c.raised(out, second, start)
+		req, out := &a.reqs[a.best], &a.outs[a.best]
+		if next = a.next; next.hold {
+			lock, err := c.take(req, out, a.start)
+			if err == nil {
+				return lock, next, nil
+			}
+			next = c.retry(err)
 		}
-	}
-	if next.hold {
-		lock, err := c.take(req, int(out.Tally.Granted), slots[best], start)
-		if err == nil {
-			return lock, next, nil
+		next = c.refused(req, out, next)
+		if c.first = slots[a.best]; c.woken || most == c.limit || next.kind != ErrTaken {
+			c.woken = false
+			return nil, next, nil
 		}
-		next = c.retry(err)
+		c.made-- // it is the same attempt
 	}
-	c.first = slots[best]
-	return nil, c.refused(req, out, next), nil
-}
-
-// slots returns so many slots to ask for, all but the first by chance.
-func (c *permitContender) slots(most int) []int {
-	slots := rand.Perm(c.limit)
-	at := slices.Index(slots, c.first)
-	slots[0], slots[at] = slots[at], slots[0]
-	return slots[:min(most, c.e.cfg.Queue)]
 }
 
 // take gives c the slot that it won.
-func (c *permitContender) take(req *pipeline.Request, heldOn, slot int, start clock.Instant) (*Lock, error) {
+func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, start clock.Instant) (*Lock, error) {
 	s := c.e.names.shard(c.name)
 	s.mu.Lock()
 	defer s.unlock()
 	now := clock.Now()
-	q, n := s.stateLocked(c.name, now), s.stateLocked(req.Name, now)
-	lock := grant(c.e, n, *req, heldOn, start, now)
+	n := s.stateLocked(req.Name, now)
+	lock := grant(c.e, n, *req, int(out.Tally.Granted), start, now)
 	if err := lock.lease.overLocked(now); err != nil {
 		return nil, err
 	}
 	if n.lease != nil { // it was released by force, and its holder does not know it yet
 		return nil, ErrTaken
 	}
-	q.slot = 1 + slot
 	c.takeLocked(lock, now)
 	return lock, nil
 }
 
-// beginPermit returns the slot that this process had last, or an arbitrary one, and whether somebody waits here for a
-// permit. contenderEnded must follow: close waits for it.
-func (t *nameTable) beginPermit(queue string) (slot int, waits bool, err error) {
+// beginPermit reports whether somebody in this process waits for a permit. contenderEnded must follow: close waits for it.
+func (t *nameTable) beginPermit(queue string) (waits bool, err error) {
 	s := t.shard(queue)
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {
-		return 0, false, ErrClosed
+		return false, ErrClosed
 	}
 	t.awaited.Add(1)
 	n := s.states[queue]
-	if n == nil || n.slot == 0 {
-		slot = int(t.index(queue))
-	} else {
-		slot = n.slot - 1
-	}
-	return slot, n != nil && !n.idleLocked(), nil
+	return n != nil && !n.idleLocked(), nil
 }
 
 // wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.
@@ -267,12 +218,12 @@ func (n *nameState) wantedLocked() *nameState {
 func (n *nameState) queueFirst(w *waiter) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	if w.next, w.queued = n.first, true; w.next == nil {
-		n.last = w
+	if n.first != nil {
+		n.first.prev = w
 	} else {
-		w.next.prev = w
+		n.last = w
 	}
-	n.first = w
+	w.next, w.queued, n.first = n.first, true, w
 }
 
 // leave takes a contender out of the queue, and returns the permit that it was handed.

@@ -165,34 +165,13 @@ func (c *setContender) leave() {
 // attempt asks the masters once, as contender.attempt does. Then c contends no more.
 func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	e := c.e
-	reqs, outs := make([]pipeline.Request, len(c.keys)), make([]pipeline.Outcome, len(c.keys))
-	number := e.sets.Add(1)
-	for i, key := range c.keys {
-		if reqs[i] = c.request(key); len(reqs) > 1 {
-			reqs[i].Set = number
-		}
-	}
-	handed := clock.Now()
-	if err := e.askAll(ctx, reqs, outs); err != nil {
+	a, err := c.askJointly(ctx, c.keys, false)
+	if err != nil {
 		return nil, step{}, err
 	}
-	out := outs[0] // all have the same votes
-	start, next := c.judge(&reqs[0], &out, handed)
-	c.sample(&out, start)
-	for i := range reqs {
-		reqs[i].Origin, reqs[i].Fence = outs[i].Origin, outs[i].Fence
-	}
-	if next.hold && e.cfg.Fencing {
-		second, err := e.raiseAll(ctx, reqs, outs)
-		if err != nil {
-			return nil, step{}, err
-		}
-		if second != nil {
-			next = c.raised(&out, second, start)
-		}
-	}
+	next, outs := a.next, a.outs
 	if next.hold {
-		s, err := c.takeAll(reqs, outs, start)
+		s, err := c.takeAll(a.reqs, outs, a.start)
 		if err == nil {
 			return s, next, nil
 		}
@@ -205,14 +184,56 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		}
 	}
 	c.name, c.state = c.keys[kept], c.states[kept]
-	e.counts.attempt(next, out)
+	e.counts.attempt(next, outs[0])
 	c.state.failedFor(next.kind)
-	e.undoAll(reqs, outs)
+	e.undoAll(a.reqs, outs)
 	if next.again {
 		c.leave()
 	}
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), out)
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[0])
 	return nil, next, nil
+}
+
+// A joint attempt asks for several names at once: for a set, or for one of a choice.
+type joint struct {
+	reqs  []pipeline.Request
+	outs  []pipeline.Outcome
+	best  int           // whose votes decide: all of a set have the same
+	start clock.Instant // of validity
+	next  step
+}
+
+// askJointly asks the masters once. It raises fencing tokens that too few masters store.
+func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (a joint, err error) {
+	e := c.e
+	a.reqs, a.outs = make([]pipeline.Request, len(keys)), make([]pipeline.Outcome, len(keys))
+	number := e.sets.Add(1)
+	for i, key := range keys {
+		if a.reqs[i] = c.request(key); len(keys) > 1 {
+			a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf
+		}
+	}
+	handed := clock.Now()
+	if err := e.askAll(ctx, a.reqs, a.outs); err != nil {
+		return a, err
+	}
+	for i := range a.outs {
+		a.reqs[i].Origin, a.reqs[i].Fence = a.outs[i].Origin, a.outs[i].Fence
+		if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
+			a.best = i
+		}
+	}
+	out := &a.outs[a.best]
+	a.start, a.next = c.judge(&a.reqs[a.best], out, handed)
+	c.sample(out, a.start)
+	if !a.next.hold || !e.cfg.Fencing {
+		return a, nil
+	}
+	second, err := e.raiseAll(ctx, a.reqs, a.outs)
+	if second != nil {
+		a.next = c.raised(out, second, a.start)
+	}
+	return a, err
 }
 
 // askAll asks the masters. If ctx ends first, nothing stays locked.
@@ -236,7 +257,7 @@ func (e *Engine) askAll(ctx context.Context, reqs []pipeline.Request, outs []pip
 func (e *Engine) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
 	var raises []pipeline.Request
 	for i := range reqs {
-		if e.mustRaise(&outs[i]) {
+		if outs[i].Verdict == quorum.Won && e.mustRaise(&outs[i]) {
 			raises = append(raises, e.raising(reqs[i], &outs[i]))
 		}
 	}
