@@ -43,11 +43,11 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 		return nil, ctx.Err()
 	}
 	now := clock.Now()
-	c := contender{e: e, asked: now, attempts: attempts{made: 1}}
+	c := contender{e: e, asked: now, begin: now, attempts: attempts{ttl: ttl, made: 1}}
 	// In the table each adopted lock has a name that nobody can ask for. So it does not meet the locks of
 	// this process, just like a lock of another process.
-	own := pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)
-	if c.state, _, err = e.names.join(e, own, ttl, false, now); err != nil {
+	c.name = pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)
+	if c.state, _, _, err = e.names.join(&c, false); err != nil {
 		return nil, err
 	}
 	lock, err := c.adopt(ctx, pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign})

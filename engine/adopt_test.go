@@ -162,7 +162,7 @@ func TestAdoptStandsBesideWhatTheProcessDoesWithTheName(t *testing.T) {
 
 func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(20 * time.Second)} })
+		s.set(func() { s.keys["name"] = scriptedKey{token: "theirs", ends: time.Now().Add(20 * time.Second)} })
 		adopted, err := e.Adopt(t.Context(), "name", "theirs", 0)
 		require.NoError(t, err)
 		waiting := goAcquire(t.Context(), e, 0)
@@ -182,7 +182,7 @@ func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
 
 func TestAdoptedLockIsLostLikeAnyOther(t *testing.T) {
 	theirs := func(s *scripted) {
-		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)} })
+		s.set(func() { s.keys["name"] = scriptedKey{token: "theirs", ends: time.Now().Add(25 * time.Second)} })
 	}
 	for why, c := range map[string]struct {
 		lose func(e *Engine, s *scripted, l *Lock)
@@ -214,7 +214,7 @@ func TestAdoptedLockIsLostLikeAnyOther(t *testing.T) {
 func TestAdoptThatFailsLeavesTheLockAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() {
-			s.keys["name"] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)}
+			s.keys["name"] = scriptedKey{token: "theirs", ends: time.Now().Add(25 * time.Second)}
 			s.away = true
 		})
 		_, err := e.Adopt(t.Context(), "name", "theirs", 0)
@@ -258,7 +258,7 @@ func TestManyAdoptedLocksLeaveNoMemoryBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		for i := range 20_000 {
 			name := fmt.Sprint("name", i)
-			s.set(func() { s.keys[name] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)} })
+			s.set(func() { s.keys[name] = scriptedKey{token: "theirs", ends: time.Now().Add(25 * time.Second)} })
 			lock, err := e.Adopt(t.Context(), name, "theirs", 0)
 			require.NoError(t, err)
 			if i%2 == 0 {
@@ -280,7 +280,7 @@ func TestManyAdoptedLocksLeaveNoMemoryBehind(t *testing.T) {
 func TestObserverSeesAnAdoptedLock(t *testing.T) {
 	var events []string
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)} })
+		s.set(func() { s.keys["name"] = scriptedKey{token: "theirs", ends: time.Now().Add(25 * time.Second)} })
 		_, err := e.Adopt(t.Context(), "name", "mine", 0)
 		require.True(t, errors.Is(err, ErrNotHeld))
 		lock, err := e.Adopt(t.Context(), "name", "theirs", 0)

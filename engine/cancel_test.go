@@ -80,7 +80,7 @@ func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 
 func TestWaitEndsAtTheDeadlineAndAsksNoMoreThanNeeded(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		s.keys["name"] = scriptedKey{"another's", time.Now().Add(lease10)}
+		s.keys["name"] = scriptedKey{token: "another's", ends: time.Now().Add(lease10)}
 		for _, limit := range []time.Duration{60 * time.Millisecond, 5 * time.Second} {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			begin := time.Now()

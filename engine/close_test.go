@@ -85,7 +85,7 @@ func TestCloseEndsAllWaits(t *testing.T) {
 		done := lock.Done()
 		kept := mustAcquire(t, e, "kept", 0)
 		require.NoError(t, kept.KeepAlive(0))
-		s.set(func() { s.keys["other"] = scriptedKey{"another's", time.Now().Add(time.Hour)} })
+		s.set(func() { s.keys["other"] = scriptedKey{token: "another's", ends: time.Now().Add(time.Hour)} })
 		errs := make(chan error, 3)
 		go func() {
 			_, err := e.Acquire(t.Context(), "other", 0) // contends

@@ -20,31 +20,39 @@ import (
 // A contender is the one goroutine of this process that asks the masters for a name.
 type contender struct {
 	attempts
-	e            *Engine
-	state        *nameState
-	name         string
-	asked        clock.Instant // when its caller called Acquire
-	begin        clock.Instant // when it became the contender
-	inherited    *lease        // extended instead of a first attempt; nil: none
-	yieldFirst   bool          // let other processes go first
-	gaps         int           // how many it left for strangers
-	crowded      bool          // another process had the name, or asked for it
-	waitWhenFull bool
+	e             *Engine
+	state         *nameState
+	name          string
+	asked         clock.Instant // when its caller called Acquire
+	begin         clock.Instant // when it became the contender
+	inherited     *lease        // extended instead of a first attempt; nil: none
+	yieldFirst    bool          // let other processes go first
+	gaps          int           // how many it left for strangers
+	crowded       bool          // another process had the name, or asked for it
+	intended      clock.Instant // when it last kept new readers out; zero: never
+	awaitsReaders bool          // who have the name, as last known
+	intends       bool          // it kept new readers out
+	waitWhenFull  bool
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
 	c := e.newContender(most, waitWhenFull)
+	return c.acquire(ctx, name, ttl)
+}
+
+func (c *contender) acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
 	}
-	lock, err := c.queue(ctx, most != 1)
+	lock, err := c.queue(ctx, c.most != 1)
 	if lock == nil && err == nil {
 		if lock, err = c.contend(ctx); err != nil {
 			err = c.quit(err)
 		}
+		c.withdraw()
 	}
 	if err != nil {
-		return nil, e.notAcquired(name, c.asked, c.made, err)
+		return nil, c.e.notAcquired(name, c.asked, c.made, err)
 	}
 	return lock, nil
 }
@@ -91,11 +99,21 @@ func (c *contender) quit(why error) error {
 func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 	e := c.e
 	for {
-		n, w, err := e.names.join(e, c.name, c.ttl, wait, c.begin)
+		n, w, lock, err := e.names.join(c, wait)
+		c.state = n
+		switch {
+		case lock != nil && lock.collect(c.asked):
+			return lock, nil
+		case lock != nil: // its validity ran out on the way
+			continue
+		case w != nil || err != nil:
+			if err := c.refuseUpgrade(ctx, n, w); err != nil {
+				return nil, err
+			}
+		}
 		if errors.Is(err, ErrTaken) {
 			e.counts.taken.Add(1)
 		}
-		c.state = n
 		if w == nil {
 			return nil, err
 		}
@@ -165,8 +183,10 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 				continue
 			}
 			c.look(ctx)
+			err = c.intend(ctx)
 		}
-		if next.await {
+		if err != nil {
+		} else if next.await {
 			if err = c.await(ctx, c.name, next); err == nil {
 				err = e.pause(ctx, c.gap())
 			}
@@ -187,7 +207,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 func (c *contender) await(ctx context.Context, name string, next step) error {
 	e := c.e
 	asked := clock.Now()
-	if err := e.pipe.Await(ctx, name, e.cfg.RetryHeld); err != nil {
+	if err := c.awaken(ctx, name); err != nil {
 		return err
 	}
 	c.crowd.Woken(clock.Now().Sub(asked))
@@ -197,7 +217,7 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 		return err
 	}
 	asked = clock.Now()
-	err := e.pipe.Await(ctx, name, e.cfg.RetryHeld)
+	err := c.awaken(ctx, name)
 	if err == nil && c.crowd.Held(clock.Now().Sub(asked)) {
 		err = e.pause(ctx, redlock.Jitter(next.from, longest, fastrand.Uint32n))
 	}
@@ -215,7 +235,7 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	}
 	start, next := c.judge(&req, &out, handed)
 	c.sample(&out, start)
-	if next.hold && e.mustRaise(&out) {
+	if next.hold && !c.shared && e.mustRaise(&out) {
 		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
 			e.undo(req)
@@ -233,7 +253,7 @@ func (c *contender) request(name string) pipeline.Request {
 	// not take away the votes of the next.
 	return pipeline.Request{
 		Op: pipeline.Acquire, Name: name, Token: token.For(c.e.cfg.Holder), TTL: c.ttl,
-		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst,
+		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: c.shared,
 	}
 }
 
@@ -338,8 +358,11 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l := lock.lease
 	n := l.state
-	l.holder, lock.since = lock, now
+	if lock.since = now; l.readers == nil {
+		l.holder = lock
+	}
 	n.contending, n.lease, n.failed = false, l, nil
+	l.letInLocked(now)
 	if n.first != nil || l.short {
 		l.scheduleLocked(now)
 	}

@@ -37,7 +37,7 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 		s := &scripted{keys: make(map[string]scriptedKey)}
 		p := &lateTaker{scripted: s, hold: ttl}
 		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: most}.withDefaults(), p, nil)
-		state, _, err := e.names.join(e, "name", ttl, false, clock.Now())
+		state, _, _, err := e.names.join(&contender{name: "name", attempts: attempts{ttl: ttl}, begin: clock.Now()}, false)
 		require.NoError(t, err)
 		p.shard = state.shard
 		state.stopContending(false)
@@ -66,7 +66,7 @@ func TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain(t *testing.T) {
 		waiting := goAcquire(t.Context(), e, 0)
 		lock.lock()
 		lock.endLocked(ErrNotHeld)
-		lock.lease.handOverLocked(lock.since)
+		lock.lease.handOverLocked(lock, lock.since)
 		lock.lease.until = lock.since // its next holder has been stopped for long before it sees it
 		lock.unlock()
 		next := requireGot(t, waiting)

@@ -24,8 +24,13 @@ func (l *lease) mayHandOver(now clock.Instant) bool {
 // Otherwise the lease is over, and the caller has it deleted at the masters (mustDelete). If others wait
 // here, the caller contends until then, and calls stopContending after the deletion. So they ask the masters
 // after the deletion, and after other processes.
-func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) {
-	holder := l.holder
+//
+// While there are other readers, the lease stays theirs.
+func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, contending bool) {
+	if delete(l.readers, holder); len(l.readers) > 0 && !l.ended {
+		l.e.released(holder, now, true, true, nil)
+		return false, false
+	}
 	l.holder = nil
 	l.kept, l.warn, l.fault = false, 0, nil
 	n := l.state
@@ -38,7 +43,7 @@ func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) 
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
-	case w.turn || !l.mayHandOver(now):
+	case w.kind != takes || l.readers != nil || !l.mayHandOver(now):
 		l.endLocked()
 		n.lease, n.contending = nil, true
 		return true, true

@@ -30,13 +30,14 @@ type lease struct {
 
 	// The shard's mutex guards the following.
 	ended     bool
-	expired   bool          // ended because validity ran out
-	holder    *Lock         // nil while nobody holds it
-	handed    int           // how often it was handed over
-	revealed  bool          // others may have the token: it must not be handed over
-	leads     bool          // its holder is a leader: it is not handed over either
-	longest   time.Duration // longest ttl that a master may have been sent
-	extension *extension    // the Extend that is under way; nil: none is
+	expired   bool             // ended because validity ran out
+	holder    *Lock            // nil while nobody holds it, and for readers
+	readers   map[*Lock]reader // nil: it is not shared
+	handed    int              // how often it was handed over
+	revealed  bool             // others may have the token: it must not be handed over
+	leads     bool             // its holder is a leader: it is not handed over either
+	longest   time.Duration    // longest ttl that a master may have been sent
+	extension *extension       // the Extend that is under way; nil: none is
 	renewal
 
 	due   clock.Instant // when the keeper runs onDue; guarded by keeper.mu, like index
@@ -55,7 +56,10 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
 	both.lock.lease = l
-	if l.fencing > 0 {
+	switch {
+	case req.Shared:
+		l.readers = map[*Lock]reader{&both.lock: {}}
+	case l.fencing > 0:
 		both.lock.fence = fencing.Fence(l.fencing, 0)
 	}
 	return &both.lock
@@ -64,13 +68,13 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 // extendLocked returns the request that lets the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing}
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: l.readers != nil}
 }
 
 // releaseLocked returns the request that deletes the lease's key, or passes it on where other processes want it.
 func (l *lease) releaseLocked() pipeline.Request {
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin}
-	if l.state.lined {
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: l.readers != nil}
+	if l.state.lined && !req.Shared {
 		req.Op, req.Line = pipeline.Pass, l.passLocked(clock.Now())
 		if l.fencing > 0 {
 			req.Fence = l.fencing + 1
@@ -104,19 +108,32 @@ func (l *lease) expireLocked(now clock.Instant) {
 	}
 }
 
+// holders ranges over those who hold the lease.
+func (l *lease) holders(yield func(*Lock) bool) {
+	if l.holder != nil && !yield(l.holder) {
+		return
+	}
+	for h := range l.readers {
+		if !yield(h) {
+			return
+		}
+	}
+}
+
 // loseLocked ends the lease for the given cause; the next waiter contends.
 func (l *lease) loseLocked(cause error) {
 	if l.ended {
 		return
 	}
-	h, n := l.holder, l.state
-	l.holder = nil
 	l.endLocked()
-	if h != nil && h.end == nil { // else it is being released
-		h.endLocked(oneline.Join(ErrLost, cause))
-		l.e.lost(h, cause)
+	for h := range l.holders {
+		if h.end == nil { // else it is being released
+			h.endLocked(oneline.Join(ErrLost, cause))
+			l.e.lost(h, cause)
+		}
 	}
-	if n.lease == l {
+	l.holder = nil
+	if n := l.state; n.lease == l {
 		n.contendNextLocked(false, nil)
 	}
 }
@@ -178,7 +195,7 @@ func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time
 // beginExtension begins an extension, or returns the one that is under way.
 func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 	l.state.shard.mu.Lock()
-	if l.ended || l.holder != h {
+	if _, reads := l.readers[h]; l.ended || l.holder != h && !reads {
 		l.state.shard.unlock()
 		return nil, ErrNotHeld
 	}
@@ -217,7 +234,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	// nobody waits for a lease without a holder; but others may have adopted a token that they know.
 	l.expireLocked(now)
 	ended, denied := l.ended, errors.Is(err, ErrNotHeld)
-	undo := l.expired && a.err == nil && !l.shared() || !ended && denied // a minority may still have it
+	undo := l.expired && a.err == nil && !l.isKnown() || !ended && denied // a minority may still have it
 	switch {
 	case ended:
 	case denied:
@@ -261,8 +278,10 @@ func (l *lease) onDue(now clock.Instant) {
 			l.e.keeper.schedule(l, again)
 			return
 		case warn:
-			if l.holder != nil && l.holder.warn != nil {
-				go l.holder.warn() // user code: it may block
+			for h := range l.holders {
+				if h.warn != nil {
+					go h.warn() // user code: it may block
+				}
 			}
 		case renew:
 			l.e.keeper.send(l)
@@ -272,5 +291,5 @@ func (l *lease) onDue(now clock.Instant) {
 	}
 }
 
-// shared reports whether others may hold the lock by the same token.
-func (l *lease) shared() bool { return l.revealed || l.origin == pipeline.OriginForeign }
+// isKnown reports whether others may hold the lock by the same token.
+func (l *lease) isKnown() bool { return l.revealed || l.origin == pipeline.OriginForeign }

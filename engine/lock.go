@@ -57,6 +57,9 @@ func (l *Lock) Reveal() string {
 	if l.end != nil && !l.lease.ended {
 		return ""
 	}
+	if l.lease.readers != nil {
+		return ""
+	}
 	l.lease.revealed = true
 	return l.lease.token
 }
@@ -179,7 +182,10 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	if max > 0 {
 		stop = now.Add(max)
 	}
-	l.lease.keep(now, stop)
+	asks := l.lease.readers[l]
+	if asks.kept, asks.stop = true, stop; !l.lease.asksLocked(l, now, asks) {
+		l.lease.keep(now, stop)
+	}
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -205,7 +211,10 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	if fn == nil {
 		left = 0
 	}
-	l.lease.warn, l.lease.warned = left, false
+	asks := l.lease.readers[l]
+	if asks.warn = left; !l.lease.asksLocked(l, now, asks) {
+		l.lease.warn, l.lease.warned = left, false
+	}
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -290,7 +299,9 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
+	if !l.lease.asksLocked(l, r.began, reader{}) {
+		l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
+	}
 	return nil
 }
 
@@ -299,7 +310,7 @@ func (r *release) handOverLocked() (req pipeline.Request) {
 	lease := r.lock.lease
 	r.mustDelete = true
 	if r.held {
-		r.mustDelete, r.contending = lease.handOverLocked(r.began)
+		r.mustDelete, r.contending = lease.handOverLocked(r.lock, r.began)
 	}
 	if r.mustDelete {
 		req = lease.releaseLocked()

@@ -107,7 +107,7 @@ func (n *nameState) idleLocked() bool { return n.lease == nil && !n.contending &
 // lock, or is to contend for it.
 type waiter struct {
 	ttl        time.Duration
-	turn       bool          // it is to contend, and is handed no lock
+	kind       waiterKind
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
@@ -117,6 +117,14 @@ type waiter struct {
 	err        error                    // ErrClosed, after Close
 	stop       *context.CancelCauseFunc // of the wait of a contender for a permit; nil: it is none
 }
+
+type waiterKind uint8
+
+const (
+	takes waiterKind = iota // a lock may be handed over to it
+	turns                   // it is to contend, and is handed no lock
+	reads                   // it joins other readers, or contends
+)
 
 func (t *nameTable) init() {
 	t.seed = maphash.MakeSeed()
@@ -139,23 +147,29 @@ func (t *nameTable) index(name string) uint64 {
 func (t *nameTable) shard(name string) *shard { return &t.shards[t.index(name)] }
 
 // join makes the caller the contender, or puts it into the queue and returns its waiter, or refuses a caller
-// that does not wait.
-func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (n *nameState, w *waiter, err error) {
-	s := t.shard(name)
+// that does not wait. A reader may join others and gets its lock.
+func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock *Lock, err error) {
+	s := t.shard(c.name)
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {
-		return nil, nil, ErrClosed
+		return nil, nil, nil, ErrClosed
 	}
-	n = s.stateLocked(name, now)
-	if n.idleLocked() {
+	n = s.stateLocked(c.name, c.begin)
+	kind := takes
+	if c.shared {
+		kind = reads
+	}
+	switch {
+	case n.idleLocked():
 		n.contending = true
-		return n, nil, nil
+		return n, nil, nil, nil
+	case c.shared && n.lease != nil && n.first == nil && n.lease.mayJoinLocked(c.ttl, c.begin):
+		return n, nil, n.lease.joinLocked(c.ttl), nil
+	case !wait:
+		return n, nil, nil, errTakenHere
 	}
-	if !wait {
-		return nil, nil, errTakenHere
-	}
-	return n, n.queueLocked(ttl, false, now), nil
+	return n, n.queueLocked(c.ttl, kind, c.begin), nil, nil
 }
 
 // stateLocked returns the state of a name.
@@ -179,9 +193,9 @@ func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 }
 
 // queueLocked puts a waiter into the queue.
-func (n *nameState) queueLocked(ttl time.Duration, turn bool, now clock.Instant) *waiter {
+func (n *nameState) queueLocked(ttl time.Duration, kind waiterKind, now clock.Instant) *waiter {
 	w := n.shard.table.waiters.Get().(*waiter)
-	w.ttl, w.turn, w.queued = ttl, turn, true
+	w.ttl, w.kind, w.queued = ttl, kind, true
 	if w.prev = n.last; w.prev == nil {
 		n.first = w
 	} else {

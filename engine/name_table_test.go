@@ -123,12 +123,12 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 	for name, grant := range map[string]func(l *Lock){
 		"the lock": func(l *Lock) {
 			l.endLocked(ErrNotHeld)
-			l.lease.handOverLocked(l.since)
+			l.lease.handOverLocked(l, l.since)
 		},
 		"a lease to extend": func(l *Lock) {
 			l.lease.until = l.since.Add(time.Second)
 			l.endLocked(ErrNotHeld)
-			l.lease.handOverLocked(l.since)
+			l.lease.handOverLocked(l, l.since)
 		},
 		"the contention": func(l *Lock) { l.lease.loseLocked(ErrExpired) },
 		"the contention after others": func(l *Lock) {
@@ -253,7 +253,7 @@ func TestTryAcquireIsRefusedWithoutARequestWhileTheNameIsHeldOrWaitedForHere(t *
 		require.EqualValues(t, 1, e.Stats().Taken)
 		require.NoError(t, lock.Release(t.Context()))
 
-		s.set(func() { s.keys["name"] = scriptedKey{"another's", time.Now().Add(5 * time.Second)} })
+		s.set(func() { s.keys["name"] = scriptedKey{token: "another's", ends: time.Now().Add(5 * time.Second)} })
 		waiting := goAcquire(t.Context(), e, 0)
 		time.Sleep(time.Second + 100*time.Microsecond)
 		refused("one of ours contends")
@@ -306,7 +306,7 @@ func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
 		lock.lock()
 		cancel()
 		lock.endLocked(ErrNotHeld)
-		lock.lease.handOverLocked(lock.since)
+		lock.lease.handOverLocked(lock, lock.since)
 		lock.lease.loseLocked(ErrExpired)
 		lock.unlock()
 		require.ErrorIs(t, (<-waiting).err, context.Canceled)

@@ -93,8 +93,8 @@ func TestWrongTypeOfOneKeyHitsOnlyItsOwnCallInABatch(t *testing.T) {
 	errs := make([]error, len(locks))
 	each(func(i int) { errs[i] = locks[i].Extend(context.Background(), 20*time.Second) })
 	require.Greater(t, e.Stats().LargestRound, 8, "folded")
-	require.ErrorIs(t, errs[7], ErrNoQuorum)
-	require.ErrorContains(t, errs[7], "WRONGTYPE")
+	require.ErrorIs(t, errs[7], ErrLost)
+	require.ErrorIs(t, errs[7], ErrNotHeld, "what is there is not ours")
 	errs[7] = nil
 	require.NoError(t, errors.Join(errs...))
 	each(func(i int) { errs[i] = locks[i].Release(context.Background()) })

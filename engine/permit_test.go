@@ -31,7 +31,7 @@ func keyOf(slot int, name string) string { return fmt.Sprint(slotPrefix, slot, "
 func (s *scripted) holdSlots(name string, d time.Duration, slots ...int) {
 	s.set(func() {
 		for _, i := range slots {
-			s.keys[keyOf(i, name)] = scriptedKey{"of another process", time.Now().Add(d)}
+			s.keys[keyOf(i, name)] = scriptedKey{token: "of another process", ends: time.Now().Add(d)}
 		}
 	})
 }

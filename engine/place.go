@@ -70,7 +70,7 @@ const (
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
 // Who makes few attempts, or wants a short lease, does not.
 func (c *contender) standsInLine(ctx context.Context) bool {
-	if c.most != 0 || c.ttl < line.LeastTTL {
+	if c.most != 0 || c.ttl < line.LeastTTL || c.shared {
 		return false
 	}
 	c.state.shard.mu.Lock()
@@ -216,10 +216,25 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 		c.made++
 	}
 	if p.answered(out) {
+		p.keepReadersOut()
 		c.state.failedFor(ErrTaken)
 		c.e.noteTook(clock.Now().Sub(sentAt(out, now)))
 	}
 	return out, nil
+}
+
+// keepReadersOut has new readers refused, if readers have the name.
+func (p *place) keepReadersOut() {
+	p.mu.Lock()
+	readers := slices.Contains(p.values, pipeline.Readers)
+	if readers {
+		p.soonerLocked(intentEvery)
+	}
+	p.mu.Unlock() // Hear is called under the pipeline's locks
+	if readers {
+		p.c.intends = true
+		p.c.e.pipe.Post(p.c.intent(intentFor))
+	}
 }
 
 // answered reports whether a quorum has answered, or may still.
@@ -297,7 +312,7 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 		p.grantedLocked(master, a)
 	case pipeline.InLine:
 		p.values[master] = a.Value
-		if a.Value != "" && !token.Ours(a.Value) {
+		if a.Value != "" && a.Value != pipeline.Readers && !token.Ours(a.Value) {
 			p.strange = clock.Now()
 		}
 		if a.Rank == 0 && !p.watched {

@@ -164,7 +164,7 @@ func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answe
 		e := newEngine(cfg.withDefaults(), l, nil)
 		defer time.Sleep(time.Minute)
 		defer e.Close()
-		n, _, err := e.names.join(e, "name", e.cfg.TTL, true, clock.Now())
+		n, _, _, err := e.names.join(&contender{name: "name", attempts: attempts{ttl: e.cfg.TTL}, begin: clock.Now()}, true)
 		require.NoError(t, err)
 		n.stoodInLine(clock.Instant{}, nil)
 		n.stopContending(false)

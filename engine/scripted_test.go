@@ -19,10 +19,11 @@ type scripted struct {
 	mu      sync.Mutex
 	delay   time.Duration
 	keys    map[string]scriptedKey
-	log     []pipeline.Request // as executed
-	when    []time.Time        // the same
-	away    bool               // no master answers, after delay
-	yes     uint8              // masters that say yes when they agree; 0: all five
+	intents map[string]time.Time // until when they keep readers out; nil: there was none
+	log     []pipeline.Request   // as executed
+	when    []time.Time          // the same
+	away    bool                 // no master answers, after delay
+	yes     uint8                // masters that say yes when they agree; 0: all five
 	round   pipeline.Origin
 	sent    int           // requests, executed or not
 	last    chan struct{} // closed when the request that was sent last is executed
@@ -33,8 +34,47 @@ type scripted struct {
 }
 
 type scriptedKey struct {
-	token string
-	ends  time.Time
+	token   string
+	ends    time.Time
+	readers map[string]time.Time // when each ends; nil: there are none
+}
+
+// executeSharedLocked executes what readers ask, and writers that wait for them.
+func (s *scripted) executeSharedLocked(req pipeline.Request) (done, held bool) {
+	now, k := time.Now(), s.keys[req.Name]
+	there := now.Before(k.ends)
+	ends, reads := k.readers[req.Token]
+	reads = reads && now.Before(ends)
+	switch {
+	case req.Op == pipeline.Intend && (req.TTL == 0 || there && k.readers != nil):
+		if s.intents == nil {
+			s.intents = make(map[string]time.Time)
+		}
+		s.intents[req.Name] = now.Add(req.TTL)
+		return true, false
+	case req.Op == pipeline.Intend, req.Op == pipeline.Acquire && now.Before(s.intents[req.Name]), req.Op != pipeline.Acquire && !reads:
+		return false, false
+	case req.Op == pipeline.Acquire && there && k.readers == nil:
+		return false, true
+	case req.Op == pipeline.Acquire && !there:
+		k.readers = make(map[string]time.Time)
+		fallthrough
+	default:
+		k.readers[req.Token] = now.Add(req.TTL)
+	case req.Op == pipeline.Release:
+		delete(k.readers, req.Token)
+	}
+	k.ends = time.Time{}
+	for _, ends := range k.readers {
+		if k.ends.Before(ends) {
+			k.ends = ends
+		}
+	}
+	if s.keys[req.Name] = k; len(k.readers) == 0 {
+		delete(s.keys, req.Name)
+	}
+	s.changedLocked()
+	return true, false
 }
 
 func (s *scripted) set(change func()) {
@@ -133,25 +173,35 @@ func (s *scripted) executeLocked(req pipeline.Request) pipeline.Outcome {
 		return out
 	}
 	s.log, s.when = append(s.log, req), append(s.when, time.Now())
+	out.Verdict, out.Tally.Refused = quorum.Denied, 5
+	if req.Shared || req.Op == pipeline.Intend {
+		done, held := s.executeSharedLocked(req)
+		if held {
+			out.Held = 5
+		}
+		if done {
+			out.Verdict, out.Tally = quorum.Won, quorum.Tally{Granted: 5}
+		}
+		return out
+	}
 	k, there := s.keys[req.Name]
 	there = there && time.Now().Before(k.ends)
 	ours := there && k.token == req.Token
 	ends := time.Now().Add(req.TTL)
 	switch {
 	case req.Op == pipeline.Acquire && !there:
-		s.keys[req.Name] = scriptedKey{req.Token, ends}
+		s.keys[req.Name] = scriptedKey{token: req.Token, ends: ends}
 	case req.Op == pipeline.Extend && ours:
 		if ends.After(k.ends) {
-			s.keys[req.Name] = scriptedKey{req.Token, ends}
+			s.keys[req.Name] = scriptedKey{token: req.Token, ends: ends}
 		}
 	case req.Op == pipeline.Release && ours:
 		delete(s.keys, req.Name)
 		s.changedLocked()
 	default:
-		out.Verdict, out.Tally.Refused = quorum.Denied, 5
 		return out
 	}
-	out.Verdict, out.Tally.Granted = quorum.Won, 5
+	out.Verdict, out.Tally = quorum.Won, quorum.Tally{Granted: 5}
 	if s.yes > 0 {
 		out.Tally.Granted, out.Tally.Refused = s.yes, 5-s.yes
 	}

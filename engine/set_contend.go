@@ -50,6 +50,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 		err = e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
 	}
 	c.leave()
+	c.withdraw()
 	return s, err
 }
 
@@ -73,7 +74,8 @@ func (c *setContender) contend(ctx context.Context) (*Set, error) {
 			return nil, next.failed
 		}
 		last = next.failed
-		if next.await {
+		if err = c.intend(ctx); err != nil {
+		} else if next.await {
 			err = c.await(ctx, c.name, next)
 		} else {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
@@ -103,6 +105,9 @@ func (c *setContender) queueAll(ctx context.Context) error {
 			return nil
 		}
 		c.name, c.state = n.name, n
+		if err := c.refuseUpgrade(ctx, n, w); err != nil {
+			return err
+		}
 		e.counts.waiting.Add(1)
 		got, err := e.names.wait(ctx, n, w)
 		e.counts.waiting.Add(-1)
@@ -139,7 +144,7 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 		if err != nil {
 			return nil, nil, err
 		}
-		if w = n.queueLocked(c.ttl, true, now); c.turn != nil {
+		if w = n.queueLocked(c.ttl, turns, now); c.turn != nil {
 			c.turn.contendNextLocked(c.yieldFirst, nil)
 			c.turn = nil
 		}

@@ -114,7 +114,7 @@ func TestSetThatWaitsHoldsNothing(t *testing.T) {
 			if here {
 				lock = mustAcquire(t, e, "b", 0)
 			} else {
-				s.set(func() { s.keys["b"] = scriptedKey{"of another process", time.Now().Add(time.Minute)} })
+				s.set(func() { s.keys["b"] = scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)} })
 			}
 			got := make(chan *Set, 1)
 			go func() { got <- mustAcquireAll(t, e, "a", "b", "c") }()
@@ -304,7 +304,9 @@ func TestSetThatIsNotAcquiredSaysWhyAsALockDoes(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.NotErrorIs(t, err, ErrTaken)
 		end()
-		s.set(func() { s.away, s.keys["a"] = false, scriptedKey{"of another process", time.Now().Add(time.Minute)} })
+		s.set(func() {
+			s.away, s.keys["a"] = false, scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)}
+		})
 		time.Sleep(time.Second)
 		cancel()
 		short, end = context.WithTimeout(t.Context(), time.Second)
@@ -346,7 +348,7 @@ func TestSetThatIsNotAcquiredLeavesItsNames(t *testing.T) {
 				s.set(func() {
 					s.away = busy == "away"
 					if busy == "there" {
-						s.keys[names[1]] = scriptedKey{"of another process", time.Now().Add(time.Minute)}
+						s.keys[names[1]] = scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)}
 					}
 				})
 				if busy == "here" {
@@ -375,7 +377,7 @@ func TestSetThatIsNotAcquiredLeavesItsNames(t *testing.T) {
 func TestCloseEndsSetsThatWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		set := mustAcquireAll(t, e, "a", "b")
-		s.set(func() { s.keys["c"] = scriptedKey{"of another process", time.Now().Add(time.Minute)} })
+		s.set(func() { s.keys["c"] = scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)} })
 		errs := make(chan error, 2)
 		for _, name := range []string{"a", "c"} {
 			go func() {

@@ -121,7 +121,7 @@ func TestWithoutStrangersNoNameIsLeftAlone(t *testing.T) {
 func TestProcessThatHadNoTermOfItsOwnDoesNotLook(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		time.Sleep(time.Second) // a look would be due
-		s.set(func() { s.keys["name"] = scriptedKey{strangersValue(), time.Now().Add(time.Hour)} })
+		s.set(func() { s.keys["name"] = scriptedKey{token: strangersValue(), ends: time.Now().Add(time.Hour)} })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := e.Acquire(ctx, "name", 0)

@@ -32,6 +32,7 @@ const (
 	Release = conn.Release
 	Wait    = conn.Wait
 	Pass    = conn.Pass
+	Intend  = conn.Intend
 
 	Granted = conn.Granted
 	Has     = conn.Has
@@ -39,6 +40,7 @@ const (
 	Missing = conn.Missing
 	Opened  = conn.Opened
 	Free    = conn.Free
+	Readers = conn.Readers
 
 	OriginUnknown  = conn.OriginUnknown
 	OriginForeign  = conn.OriginForeign
@@ -72,7 +74,7 @@ type Outcome struct {
 	Fence           uint64
 	Granted, Stored uint64
 	PassedOn        int           // only for a Pass: how many masters gave the lock to another token
-	Held            int           // only for one of a set: how many masters refused the set for this very name
+	Held            int           // of a set or a reader: how many masters refused it because this very name is held
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won
 }

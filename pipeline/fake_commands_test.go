@@ -105,9 +105,9 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 	case scripts.Inspect.SHA1:
 		text, ok := f.getLocked(args[0])
 		if !ok {
-			return bulk("0\n\n-2\n")
+			return bulk("0\n\n-2\n0\n")
 		}
-		return bulk(fmt.Sprint("0\n\n", time.Until(f.data[args[0]].ends).Milliseconds(), "\n", text))
+		return bulk(fmt.Sprint("0\n\n", time.Until(f.data[args[0]].ends).Milliseconds(), "\n0\n", text))
 	case scripts.Extend.SHA1:
 		return fmt.Sprintf(":%d\r\n", f.extendLocked(args[0], args[1], args[2]))
 	}

@@ -108,7 +108,7 @@ func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken 
 		if leaves {
 			continue // never sent, and nothing to undo
 		}
-		if p.set != nil && (c.req.Op.Takes() || c.req.Op == Pass) {
+		if p.set != nil && !c.req.Shared && (c.req.Op.Takes() || c.req.Op == Pass) {
 			c.req.Fence = max(c.req.Fence, p.set.Propose(c.req.Name))
 		}
 		r.add(c)

@@ -89,7 +89,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 				if !obsolete[q.Token] {
 					return nil
 				}
-				if p.Fenced && q.Op.Takes() {
+				if p.Fenced && q.Op.Takes() && !q.Shared {
 					spared = append(spared, fencing.Register(q.Name))
 				}
 				return errObsolete
@@ -211,7 +211,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	case kind == conn.FoldAcquires && p.Fenced:
 		p.readGrantsLocked(m, from, to, reply, a)
 		return
-	case to-from == 1 && kind != conn.FoldExtends && p.Entries[from].Set == 0:
+	case to-from == 1 && kind != conn.FoldExtends && kind != conn.FoldShared && p.Entries[from].Set == 0 && !p.Entries[from].Shared:
 		op := p.Entries[from].Op
 		v, err := conn.PlainVote(op, reply)
 		if op == Pass && reply.Number == conn.PassedOn {
@@ -242,7 +242,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 
 // refuseLocked casts m's vote against entry i of the part for its own name.
 func (p *part) refuseLocked(m *master, i int) {
-	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf {
+	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf || q.Shared {
 		p.r.heldLocked(p.position(i))
 	}
 	p.voteLocked(m, i, quorum.Refused)
@@ -324,15 +324,17 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 		p.voteLocked(m, i, v)
 		return
 	}
-	release := p.Entries[i].Op.Ends()
-	if release && conn.IsOtherType(err) {
+	q := &p.Entries[i]
+	release := q.Op.Ends()
+	if (release || q.Op == Extend) && conn.IsOtherType(err) {
 		p.voteLocked(m, i, quorum.Refused)
 		return
 	}
+	optional := q.Shared || q.Op == Intend // an ACL need not allow readers
 	switch {
 	case conn.FirstWord(err) == conn.BadRegister:
 		err = conn.As(conn.ErrRegister, err)
-	case conn.IsDenied(err):
+	case conn.IsDenied(err), optional && conn.IsForbidden(err):
 		err = conn.As(conn.ErrDenied, err)
 		p.r.denyLocked(p.position(i), MasterError{Master: m.address, Err: err})
 		if release {
@@ -341,7 +343,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 	case release:
 		a.failed = append(a.failed, i)
 	}
-	if conn.IsUnfit(err) {
+	if conn.IsUnfit(err) && !(optional && conn.IsForbidden(err)) {
 		a.unfit = err
 	}
 	p.unknownLocked(m, i, err)

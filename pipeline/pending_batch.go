@@ -33,8 +33,11 @@ func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 	}
 	entries := make([]Request, len(due))
 	for i, d := range due {
-		entries[i] = Request{Op: Release, Name: d.Name, Token: d.Token}
-		if single {
+		entries[i] = Request{Op: Release, Name: d.Name, Token: d.Token, Shared: d.Shared}
+		switch {
+		case single && d.Shared:
+			b.Fold(entries[i : i+1])
+		case single:
 			b.Plain(&entries[i], 0)
 		}
 	}

@@ -385,7 +385,7 @@ func (p *Pipeline) abandon(c *call) {
 	if sent == 0 || !c.req.Op.Takes() || c.req.Op == Wait && c.req.Line.Stay {
 		return
 	}
-	undo := Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Origin: conn.InRound(sent)}
+	undo := Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Origin: conn.InRound(sent), Shared: c.req.Shared}
 	if c.req.Op == Wait {
 		undo.Op = Pass
 	}

@@ -14,7 +14,9 @@ const (
 )
 
 // classOf returns the class of an operation.
-func classOf(o Op) int { return [...]int{Release: 0, Pass: 0, Extend: 1, Acquire: 2, Wait: 2}[o] }
+func classOf(o Op) int {
+	return [...]int{Release: 0, Pass: 0, Extend: 1, Intend: 1, Acquire: 2, Wait: 2}[o]
+}
 
 // A callList is linked through its calls, so that a call can be taken out of the middle.
 type callList struct {

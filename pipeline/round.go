@@ -32,7 +32,7 @@ type round struct {
 	causes    []error       // by master: why it gave no vote on some entry
 	denied    map[int]error // by entry: a master's ACL forbids its name
 	passedOn  map[int]int   // by entry: how many masters passed the lock on
-	held      map[int]int   // by entry of a set: how many masters refused the set for this name
+	held      map[int]int   // by entry of a set or a reader: how many masters refused it for this name
 	listed    []MasterError // what causesLocked returned last
 	listedFor uint64        // the masters in listed, one bit each
 	away      uint64        // the masters that were not asked, one bit each; fixed by begin
@@ -46,7 +46,7 @@ func (r *round) add(c *call) {
 	c.round = r.seq
 	r.calls = append(r.calls, c)
 	r.entries = append(r.entries, c.req)
-	if c.req.Op == Acquire && !c.req.Contended && !c.req.OneOf {
+	if c.req.Op == Acquire && !c.req.Contended && !c.req.Shared && !c.req.OneOf {
 		r.sets++
 	}
 	if c.req.Op == Wait || c.req.Op == Pass {
@@ -131,7 +131,7 @@ func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 
 func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Origin: conn.InRound(r.seq), Sent: r.formed}
-	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire {
+	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire && !r.entries[i].Shared {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}
 	out.PassedOn, out.Held = r.passedOn[i], r.held[i]
@@ -158,7 +158,7 @@ func (r *round) passedLocked(i int) {
 	r.passedOn[i]++
 }
 
-// heldLocked notes that a master refused the set of the entry, because the entry's name is held.
+// heldLocked notes that a master refused the entry, or its set, because the entry's name is held.
 func (r *round) heldLocked(i int) {
 	if r.held == nil {
 		r.held = make(map[int]int)

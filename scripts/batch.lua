@@ -4,6 +4,7 @@
 -- ARGV[n+1..]  runs of entries that are alike, as pairs: what to do, how many of them
 --              'ms' extend to that lease | '-' release | '&ms' a set: take all of them for that lease, or none
 --              '|ms' a choice: take the first of them that is free for that lease
+--              's-' release readers (see shared)
 -- Returns '' when every entry was extended, deleted or taken; else one character per entry:
 --   '1' extended, deleted or taken
 --   '0' another's or gone
@@ -69,6 +70,20 @@ local function release(from, to)
   end
 end
 
+-- releaseReaders takes tokens out of the sorted sets. Each then expires with the last one that is left.
+local function releaseReaders(from, to)
+  for i = from, to do
+    local reply = pcall('ZREM', KEYS[i], ARGV[i])
+    local last = reply == 1 and pcall('ZRANGE', KEYS[i], -1, -1, 'WITHSCORES')
+    if reply ~= 1 then
+      local other = type(reply) == 'table' and reply.err:find('WRONGTYPE')
+      vote(i, not other and reply)
+    elseif last[2] then
+      pcall('PEXPIREAT', KEYS[i], last[2])
+    end
+  end
+end
+
 -- takeAll takes all of a set, or none: it returns 1, 0 or an error.
 local function takeAll(from, to, lease)
   local locks = {}
@@ -119,6 +134,8 @@ while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
   if what == '-' then
     release(i, last)
+  elseif what == 's-' then
+    releaseReaders(i, last)
   elseif what:byte() == 38 then -- '&'
     take(i, last, what:sub(2))
   elseif what:byte() == 124 then -- '|'

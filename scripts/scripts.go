@@ -18,6 +18,8 @@ var (
 	extendSource string
 	//go:embed batch.lua
 	batchSource string
+	//go:embed shared.lua
+	sharedSource string
 	//go:embed fenced_acquire.lua
 	fencedAcquireSource string
 	//go:embed fenced_extend.lua
@@ -46,7 +48,8 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "a1ece33c2ead1ac72aa284b62f94c33ed08c7692"}
+	Batch   = Script{"batch", batchSource, "57b657baee4459113ff830034cd79f1b6ba119b4"}
+	Shared  = Script{"shared", sharedSource, "eee52fcf480ecac2c29e83280236f6b1de78d64c"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
@@ -64,17 +67,17 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = Script{"wait", waitSource, "84bb04e97856179934665f04880588d3cda387f2"}
+	Wait = Script{"wait", waitSource, "6f833cb6cabf98c71f4619133536503723043372"}
 	Pass = Script{"pass", passSource, "1e2eae456d92025cd5cb66a9224180f06b15734d"}
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = Script{"inspect", inspectSource, "8432d35df17fbd9735170eb6b590db4e65aed8bc"}
+var Inspect = Script{"inspect", inspectSource, "aad170daac00b6430cf67b5082f0838167ad8ff9"}
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {
 	if fencing {
-		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Raise, Open, Seed, ReadRegisters, Switch, Trial}
+		return []Script{Release, Extend, Batch, Shared, FencedAcquire, FencedExtend, Raise, Open, Seed, ReadRegisters, Switch, Trial}
 	}
-	return []Script{Release, Extend, Batch}
+	return []Script{Release, Extend, Batch, Shared}
 }

@@ -18,7 +18,8 @@
 --   'g' fence first second  granted; fence is '0' without fencing, first and second are the
 --                           tokens that wait now, '-' none
 --   'm' lease               the token has the lock already, for so long
---   'q' rank value          in line, from 0; who has the lock: as much as shows that it is no lock
+--   'q' rank value          in line, from 0; who has the lock: as much as shows that it is no lock;
+--                           'readers' for any other type than a string
 --   'x'                     not in line
 -- Returns the error MUXLOCKSET, and has done nothing, as the fenced acquire does.
 local call = redis.call
@@ -31,7 +32,11 @@ if fenced then
   end
   mark = mark .. '\n'
 end
-local value = call('GET', name)
+local value = redis.pcall('GET', name)
+if type(value) == 'table' then
+  if not value.err:find('WRONGTYPE') then return value end
+  value = 'readers'
+end
 if value == token then return mark .. 'm\n' .. call('PTTL', name) end
 local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -85,7 +85,7 @@ func (g *generator) command(lease func() string) []string {
 		return eval(s, slices.Concat([]string{set, admitted, registers}, names), slices.Concat([]string{description()},
 			many(entries, token), many(entries, register), many(entries, value), runs(how))...)
 	}
-	switch rng.IntN(19) {
+	switch rng.IntN(22) {
 	case 0, 1:
 		return []string{"SET", name(), token(), "NX", "PX", lease()}
 	case 2:
@@ -95,7 +95,7 @@ func (g *generator) command(lease func() string) []string {
 	case 4:
 		return eval(scripts.Extend, []string{name()}, token(), lease())
 	case 5, 6:
-		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-", "&"+lease(), "|"+lease()) }))...)
+		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-", "s-", "&"+lease(), "|"+lease()) }))...)
 	case 7, 8:
 		entries = 1 + rng.IntN(len(names))
 		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -111,13 +111,19 @@ func (g *generator) command(lease func() string) []string {
 	case 13:
 		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
 	case 14:
-		return eval(scripts.Inspect, []string{name(), "line", name()}, pick("1", "512"))
+		return eval(scripts.Inspect, []string{name(), "line", registers}, pick("1", "512"))
 	case 15:
 		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
 	case 16:
 		return []string{"HSET", since, mark() + " " + pick("clock 1", "clock 2"), "5"}
 	case 17:
 		return []string{"HGET", since, mark() + " clock 1"}
+	case 18, 19, 20:
+		keys, fencing := slices.Concat(many(entries, name), many(entries, func() string { return "intent of " + name() })), []string{""}
+		if rng.IntN(2) == 0 {
+			keys, fencing = append(keys, set, admitted), []string{description()}
+		}
+		return eval(scripts.Shared, keys, slices.Concat(fencing, many(entries, token), runs(func() string { return pick("", "", "+", "!") + lease() }))...)
 	}
 	return eval(scripts.Trial, []string{"trial"})
 }
@@ -133,7 +139,7 @@ const (
 // batch draws commands, each followed by a look at a key. The last one takes a short lease. The first ones look at all keys,
 // so that both servers notice which leases are over, and push that.
 func (g *generator) batch() (batch [][]string) {
-	keys := append(slices.Clone(lockNames), set, admitted, ticket, since)
+	keys := append(slices.Clone(lockNames), set, admitted, ticket, since, "intent of a", "intent of b")
 	for _, key := range keys {
 		batch = append(batch, []string{"GET", key})
 	}

@@ -18,6 +18,7 @@ var known = map[string]func(d *dataSet, keys, args []string) any{
 	scripts.Release.SHA1:       release,
 	scripts.Extend.SHA1:        extend,
 	scripts.Batch.SHA1:         batch,
+	scripts.Shared.SHA1:        shared,
 	scripts.Inspect.SHA1:       inspect,
 	scripts.Wait.SHA1:          wait,
 	scripts.Pass.SHA1:          pass,
@@ -82,6 +83,12 @@ func batch(d *dataSet, keys, args []string) any {
 			refused = true
 		}
 		for i := from; i < to && !set; i++ {
+			if runs[0] == "s-" {
+				if !d.releaseReader(keys[i], tokens[i]) {
+					votes[i], refused = '0', true
+				}
+				continue
+			}
 			found, err := d.ours(keys[i], tokens[i])
 			switch {
 			case found == 1 && runs[0] == "-":
@@ -162,7 +169,13 @@ func (d *dataSet) deleteAll(names []string) {
 
 func inspect(d *dataSet, keys, args []string) any {
 	value, there, err := d.get(keys[0])
+	readers, _ := d.readers(keys[0])
+	tokens := slices.DeleteFunc(inOrder(readers), func(token string) bool { // the key has not expired, and so the last has not
+		return readers[token] <= d.now().UnixMilli() && readers[token] < slices.Max(slices.Collect(maps.Values(readers)))
+	})
 	switch {
+	case readers != nil:
+		value = strings.Join(tokens, "\n")
 	case err != nil:
 		return err
 	case there && (value == "" || len(value) > atoi(args[0])):
@@ -175,7 +188,7 @@ func inspect(d *dataSet, keys, args []string) any {
 			first, _, _ = strings.Cut(tokens[0], "\n")
 		}
 	}
-	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), value}, "\n")
+	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), strconv.Itoa(len(tokens)), value}, "\n")
 }
 
 var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects")

@@ -15,6 +15,7 @@ type hold struct {
 	token     string // handles to one token do not exclude each other; "": not revealed, so there is one
 	from, to  time.Time
 	fence     uint64 // 0: none
+	reads     bool   // with any number of others who read
 }
 
 // An audit collects what happened in a schedule. It is safe for concurrent use.
@@ -106,13 +107,16 @@ func (a *audit) unsound(holds []hold) (wrong []string) {
 	for _, h := range holds {
 		open = slices.DeleteFunc(open, func(o hold) bool { return !h.from.Before(o.to) })
 		for _, o := range open {
-			if o.token == "" || o.token != h.token {
+			if (o.token == "" || o.token != h.token) && !(o.reads && h.reads) {
 				wrong = append(wrong, a.text(o)+" and "+a.text(h)+": two holders")
 			}
 		}
 		open = append(open, h)
 		if h.fence == 0 {
 			continue
+		}
+		if h.reads {
+			wrong = append(wrong, a.text(h)+": a reader has a fence")
 		}
 		if h.fence <= fenced.fence {
 			wrong = append(wrong, a.text(fenced)+" and "+a.text(h)+": the fence does not grow")

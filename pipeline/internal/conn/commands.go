@@ -73,7 +73,7 @@ func (b *Batch) addMarked(mark string, n uint64) {
 	b.text = append(b.text, "\r\n"...)
 }
 
-// Plain adds the command for one request.
+// Plain adds the command for one request that is not shared.
 func (b *Batch) Plain(q *Request, d Dialect) {
 	switch {
 	case q.Op == Acquire:
@@ -93,13 +93,37 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 	}
 }
 
-// Fold adds one call of the batch script for all entries: extends, releases, sets and choices.
+// Fold adds one call of the batch script for all entries: releases, sets, choices, and extends of writers.
 func (b *Batch) Fold(entries []Request) {
 	n := len(entries)
 	b.Begin(3 + 2*n + 2*runsIn(entries))
 	b.Add("EVALSHA", scripts.Batch.SHA1)
 	b.AddNumber(uint64(n))
 	b.addNames(entries)
+	b.addTokens(entries)
+	b.addRuns(entries)
+}
+
+// intentKey and behind it the name is the key by which a writer keeps new readers out.
+const intentKey = ReservedPrefix + "i:"
+
+// shared adds one call of the script of readers for all entries. set is the description that the master must have.
+func (b *Batch) shared(set string, entries []Request) {
+	n, keys := len(entries), 2*len(entries)
+	if set != "" {
+		keys += 2
+	}
+	b.Begin(4 + keys + n + 2*runsIn(entries))
+	b.Add("EVALSHA", scripts.Shared.SHA1)
+	b.AddNumber(uint64(keys))
+	b.addNames(entries)
+	for i := range entries {
+		b.Add(intentKey + entries[i].Name)
+	}
+	if set != "" {
+		b.Add(SetKey, MarkKey)
+	}
+	b.Add(set)
 	b.addTokens(entries)
 	b.addRuns(entries)
 }
@@ -163,8 +187,14 @@ func (b *Batch) addRuns(entries []Request) {
 	for from := 0; from < len(entries); {
 		to := runEnd(entries, from)
 		switch q := &entries[from]; {
+		case q.Op.Ends() && q.Shared:
+			b.Add("s-")
 		case q.Op.Ends():
 			b.Add("-")
+		case q.Op == Extend && q.Shared:
+			b.addMarked("+", uint64(q.TTL.Milliseconds()))
+		case q.Op == Intend:
+			b.addMarked("!", uint64(q.TTL.Milliseconds()))
 		case q.OneOf:
 			b.addMarked("|", uint64(q.TTL.Milliseconds()))
 		case q.Set != 0:
@@ -208,5 +238,5 @@ func (b *Batch) load(list []scripts.Script) {
 
 // alike reports whether a script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
-	return q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Set == other.Set
+	return q.Shared == other.Shared && (q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Set == other.Set)
 }

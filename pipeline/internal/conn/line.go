@@ -61,6 +61,9 @@ const (
 	Free    AnswerKind = 'f' // push: the name is free, and the token first in line
 )
 
+// Readers is the Value of an Answer where readers have the name.
+const Readers = "readers"
+
 // PassedOn is the reply to a Pass that gave the lock to another token.
 const PassedOn = 2
 

@@ -20,6 +20,7 @@ const (
 	FoldAcquires      // MSETEX; or a call of the fenced acquire, also for one
 	FoldExtends       // a call of the fenced extend, also for one
 	FoldLine          // a call of a script of a line, for one
+	FoldShared        // a call of the script of readers, also for one
 )
 
 // FoldOf returns the fold of a request.
@@ -27,6 +28,10 @@ func (l *Load) FoldOf(q *Request) Fold {
 	switch {
 	case l.Channel != "" && (q.Op == Wait || q.Op == Pass):
 		return FoldLine
+	case q.Op == Intend, q.Shared && !q.Op.Ends():
+		return FoldShared
+	case q.Shared:
+		return FoldBatch
 	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended && !q.OneOf):
 		return FoldAcquires
 	case q.Op == Extend && l.Fenced:
@@ -61,7 +66,9 @@ func (l *Load) Seal(set string) {
 			l.Batch.InLine(&entries[0], l.Channel, set)
 		case kind == FoldExtends || kind == FoldAcquires && l.Fenced:
 			l.Batch.fenced(set, entries, l.Dialect)
-		case to-from < FoldFrom && entries[0].Set == 0:
+		case kind == FoldShared:
+			l.Batch.shared(set, entries)
+		case to-from < FoldFrom && entries[0].Set == 0 && !entries[0].Shared:
 			to = from + 1
 			l.Batch.Plain(&entries[0], l.Dialect)
 		case kind == FoldAcquires:

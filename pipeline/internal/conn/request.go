@@ -11,6 +11,7 @@ const (
 	Release           // DEL if the value is token
 	Wait              // stand in line for the lock, or stay there (scripts/wait.lua)
 	Pass              // Release to the next in line, and leave the line (scripts/pass.lua)
+	Intend            // keep new readers out for TTL, if readers have the name, or refuse; TTL 0 lets them in again (scripts/shared.lua)
 )
 
 // Takes reports whether the operation may give its token the lock. Masters that do not vote are not asked for it.
@@ -40,6 +41,8 @@ type Request struct {
 	// OneOf makes the set a choice: each master grants the first of it that is free, and no other. So one of them wins at
 	// most. The pipeline releases the others that a master has granted, or may have.
 	OneOf bool
+	// Shared is for readers: an Acquire that any number of them are granted together, its Extend and its Release.
+	Shared bool
 	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not
 	// known. The pipeline sets an Acquire's when it forms the round: the token that it proposes.
 	Fence uint64

@@ -32,6 +32,7 @@ type Releases struct {
 // A Release is a pending release.
 type Release struct {
 	Name, Token string
+	Shared      bool
 	at          time.Time // in first: when the key has expired; in again: when the release is due
 	again       bool      // it was answered once
 }
@@ -111,7 +112,7 @@ func (p *Releases) Prune(now time.Time) {
 
 // Add notes a release that was not sent or not answered.
 func (p *Releases) Add(q *conn.Request, now time.Time) {
-	r := &Release{Name: q.Name, Token: q.Token, at: now.Add(q.TTL)}
+	r := &Release{Name: q.Name, Token: q.Token, Shared: q.Shared, at: now.Add(q.TTL)}
 	if _, inDoubt := p.isInDoubt(q.Origin, now); inDoubt || q.Origin == conn.OriginUnknown {
 		r.at = time.Time{} // the acquire may be executed later, and the lease begin then
 	}
@@ -126,7 +127,7 @@ func (p *Releases) Sent(q *conn.Request, now time.Time, again bool) {
 		until = now.Add(p.deadPeer)
 	}
 	if !until.IsZero() {
-		heap.Push(&p.again, &Release{Name: q.Name, Token: q.Token, at: until, again: true})
+		heap.Push(&p.again, &Release{Name: q.Name, Token: q.Token, Shared: q.Shared, at: until, again: true})
 	}
 }
 

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
+)
+
+func mustAcquireShared(t testing.TB, e *Engine, name string, ttl time.Duration) *Lock {
+	t.Helper()
+	lock, err := e.AcquireShared(context.Background(), name, ttl)
+	require.NoError(t, err)
+	return lock
+}
+
+func goAcquireShared(ctx context.Context, e *Engine, ttl time.Duration) <-chan acquired {
+	got := make(chan acquired, 1)
+	go func() {
+		lock, err := e.AcquireShared(ctx, "name", ttl)
+		got <- acquired{lock, err, time.Now()}
+	}()
+	synctest.Wait()
+	return got
+}
+
+func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
+	for name, option := range map[string]func(*Config){"": durable, "fenced": fenced} {
+		t.Run(name, func(t *testing.T) {
+			masters := redistest.Masters(t, 5)
+			if name != "" {
+				masters = shortSet(t, 5)
+			}
+			e, other := open(t, masters, option, shortLease), open(t, masters, option, shortLease)
+			first, second := mustAcquireShared(t, e, t.Name(), 0), mustAcquireShared(t, other, t.Name(), 0)
+			require.True(t, first.Valid() && second.Valid())
+			require.Zero(t, first.Fence())
+			require.Empty(t, first.Reveal())
+			for _, writer := range []*Engine{e, other} {
+				_, err := writer.TryAcquire(t.Context(), t.Name(), 0)
+				require.ErrorIs(t, err, ErrTaken)
+			}
+			require.NoError(t, first.Extend(t.Context(), 0))
+			require.NoError(t, first.Release(t.Context()))
+			require.ErrorIs(t, first.Release(t.Context()), ErrNotHeld)
+			_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+			require.ErrorIs(t, err, ErrTaken, "one still reads")
+			got := make(chan *Lock)
+			go func() { got <- mustAcquire(t, e, t.Name(), 0) }()
+			soon(t, func() bool {
+				_, err := first.lease.e.TryAcquireShared(t.Context(), "other name", 0)
+				require.NoError(t, err)
+				_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
+				return err != nil || second.Release(t.Context()) != nil
+			}, "a writer that waits keeps new readers out, or has it by now")
+			writer := <-got
+			require.Equal(t, name != "", writer.Fence() > 0)
+			_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
+			require.ErrorIs(t, err, ErrTaken)
+			require.NoError(t, writer.Release(t.Context()))
+			require.NoError(t, mustAcquireShared(t, other, t.Name(), 0).Release(t.Context()))
+		})
+	}
+}
+
+func TestReadersOfAProcessShareALease(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first := mustAcquireShared(t, e, "name", 0)
+		var locks []*Lock
+		for range 10 {
+			locks = append(locks, mustAcquireShared(t, e, "name", 0))
+		}
+		tried, err := e.TryAcquireShared(t.Context(), "name", 0)
+		require.NoError(t, err)
+		require.Equal(t, 1, s.requests(), "others join")
+		require.Equal(t, 12, e.Stats().Held)
+		require.NoError(t, first.Release(t.Context()))
+		require.ErrorIs(t, first.Err(), ErrNotHeld)
+		require.ErrorIs(t, first.Extend(t.Context(), 0), ErrNotHeld)
+		for _, l := range append(locks, tried) {
+			require.True(t, l.Valid())
+			require.Equal(t, 1, s.requests())
+			require.NoError(t, l.Release(t.Context()))
+		}
+		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release}, s.ops())
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestReaderJoinsAYoungLeaseThatIsLongEnoughAndNobodyElse(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		refused := func(ttl time.Duration) {
+			t.Helper()
+			_, err := e.TryAcquireShared(t.Context(), "name", ttl)
+			require.ErrorIs(t, err, ErrTaken)
+			require.Equal(t, 1, s.requests())
+		}
+		first := mustAcquireShared(t, e, "name", 2*time.Second)
+		refused(10 * time.Second)
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, ErrTaken)
+		mustAcquireShared(t, e, "name", 3*time.Second)
+		ctx, leave := context.WithCancel(t.Context())
+		writer := goAcquire(ctx, e, 0)
+		refused(time.Second)
+		leave()
+		require.ErrorIs(t, (<-writer).err, context.Canceled)
+		second := mustAcquireShared(t, e, "name", time.Second)
+		time.Sleep(e.cfg.HandOverTime)
+		refused(time.Second)
+		require.True(t, first.Valid() && second.Valid())
+	})
+}
+
+func TestReadersThatWaitAreLetInTogether(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		writer := mustAcquire(t, e, "name", 0)
+		var readers []<-chan acquired
+		for range 5 {
+			readers = append(readers, goAcquireShared(t.Context(), e, 0))
+		}
+		next := goAcquire(t.Context(), e, 0)
+		late := goAcquireShared(t.Context(), e, 0)
+		require.NoError(t, writer.Release(t.Context()))
+		var locks []*Lock
+		for _, r := range readers {
+			locks = append(locks, requireGot(t, r))
+		}
+		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release, pipeline.Acquire}, s.ops(), "a writer's lease is handed to no reader")
+		requireOpen(t, next, "they read")
+		requireOpen(t, late, "a writer waits before it")
+		for _, l := range locks {
+			requireOpen(t, next, "one reads")
+			require.NoError(t, l.Release(t.Context()))
+		}
+		writer = requireGot(t, next)
+		requireOpen(t, late, "it writes")
+		require.NoError(t, writer.Release(t.Context()))
+		require.NoError(t, requireGot(t, late).Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestLossOfALeaseIsThatOfAllItsReaders(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first, second, third := mustAcquireShared(t, e, "name", 0), mustAcquireShared(t, e, "name", 0), mustAcquireShared(t, e, "name", 0)
+		ctx, cancel := second.Context(t.Context())
+		defer cancel()
+		require.NoError(t, third.Release(t.Context()))
+		s.drop("name")
+		require.ErrorIs(t, first.Extend(t.Context(), 0), ErrLost)
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), ErrLost)
+		require.ErrorIs(t, second.Err(), ErrLost)
+		require.ErrorIs(t, third.Err(), ErrNotHeld)
+		require.EqualValues(t, 2, e.Stats().Lost)
+		require.ErrorIs(t, first.Release(t.Context()), ErrNotHeld)
+		require.NoError(t, mustAcquireShared(t, e, "name", 0).Release(t.Context()), "others go on")
+	})
+}
+
+func TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		kept, bounded, other := mustAcquireShared(t, e, "name", 3*time.Second), mustAcquireShared(t, e, "name", 3*time.Second), mustAcquireShared(t, e, "name", 3*time.Second)
+		require.NoError(t, kept.KeepAlive(0))
+		require.NoError(t, bounded.KeepAlive(20*time.Second))
+		time.Sleep(time.Minute)
+		require.True(t, kept.Valid() && bounded.Valid() && other.Valid())
+		require.NoError(t, kept.Release(t.Context()))
+		time.Sleep(10 * time.Second)
+		require.ErrorIs(t, other.Err(), ErrExpired)
+		require.ErrorIs(t, bounded.Err(), ErrExpired)
+
+		kept, other = mustAcquireShared(t, e, "name", 3*time.Second), mustAcquireShared(t, e, "name", 3*time.Second)
+		require.NoError(t, kept.KeepAlive(10*time.Second))
+		require.NoError(t, other.Release(t.Context()))
+		time.Sleep(8 * time.Second)
+		require.True(t, kept.Valid())
+		time.Sleep(10 * time.Second)
+		require.False(t, kept.Valid())
+	})
+}
+
+func TestReadersAreWarnedAtTheEarliestTimeThatOneAskedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first, second := mustAcquireShared(t, e, "name", 3*time.Second), mustAcquireShared(t, e, "name", 3*time.Second)
+		begun, warned := time.Now(), make(chan time.Duration, 2)
+		warn := func() { warned <- time.Since(begun).Round(100 * time.Millisecond) }
+		require.NoError(t, first.WarnBefore(2*time.Second, warn))
+		require.NoError(t, second.WarnBefore(time.Second, warn))
+		require.Equal(t, time.Second, <-warned)
+		require.Equal(t, time.Second, <-warned)
+		require.NoError(t, first.Release(t.Context()))
+		require.Equal(t, 2*time.Second, <-warned)
+	})
+}
+
+func TestReaderThatWantsToWriteIsToldThatItCannot(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		require.NoError(t, e.DoShared(t.Context(), "name", 0, func(ctx context.Context) error {
+			for _, acquire := range []func(context.Context, string, time.Duration) (*Lock, error){e.Acquire, e.TryAcquire} {
+				_, err := acquire(ctx, "name", 0)
+				require.ErrorIs(t, err, ErrInvalid)
+				require.ErrorContains(t, err, "name is held by the caller's ctx, as a reader")
+			}
+			_, err := e.AcquireAll(ctx, []string{"free", "name"}, 0)
+			require.ErrorIs(t, err, ErrInvalid)
+			require.NoError(t, mustAcquire(t, e, "free", 0).Release(ctx))
+			lock, err := e.AcquireShared(ctx, "name", 0)
+			require.NoError(t, err, "it may read twice while nobody waits")
+			return lock.Release(ctx)
+		}))
+		require.ErrorIs(t, e.DoShared(t.Context(), "name", 0, nil), ErrInvalid)
+		_, err := e.AcquireShared(t.Context(), "", 0)
+		require.ErrorIs(t, err, ErrInvalid)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// Readers elsewhere come and go, so that there is always one.
+func TestWriterThatWaitsKeepsNewReadersOut(t *testing.T) {
+	for name, acquire := range map[string]func(e *Engine) (held, error){
+		"Acquire":    func(e *Engine) (held, error) { return e.Acquire(context.Background(), "name", 0) },
+		"AcquireAll": func(e *Engine) (held, error) { return e.AcquireAll(context.Background(), []string{"name", "other"}, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+				defer elsewhere.Close()
+				ctx, stop := context.WithCancel(t.Context())
+				var readers sync.WaitGroup
+				for range 3 {
+					readers.Go(func() {
+						for ctx.Err() == nil {
+							if lock, err := elsewhere.AcquireShared(ctx, "name", 0); err == nil {
+								time.Sleep(time.Second + time.Duration(len(name))*time.Millisecond)
+								_ = lock.Release(ctx)
+							}
+						}
+					})
+					time.Sleep(300 * time.Millisecond)
+				}
+				begun := time.Now()
+				lock, err := acquire(e)
+				require.NoError(t, err)
+				require.Less(t, time.Since(begun), 3*time.Second, "those who read by then, and one or two more")
+				require.NoError(t, lock.Release(t.Context()))
+				reader := mustAcquireShared(t, e, "name", 0)
+				require.Less(t, time.Since(begun), 4*time.Second, "its intent is over")
+				require.NoError(t, reader.Release(t.Context()))
+				stop()
+				readers.Wait()
+				require.False(t, slices.Contains(s.ops(), pipeline.Pass))
+			})
+		})
+	}
+}
+
+func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		ctx, leave := context.WithCancel(t.Context())
+		asking := goAcquireShared(ctx, e, 0)
+		leave()
+		require.ErrorIs(t, (<-asking).err, context.Canceled)
+		requireNothingLeft(t, e, s)
+
+		first := mustAcquireShared(t, e, "name", 0)
+		ctx, leave = context.WithCancel(t.Context())
+		writer, reader := goAcquire(ctx, e, 0), goAcquireShared(ctx, e, 0)
+		leave()
+		require.ErrorIs(t, (<-writer).err, context.Canceled)
+		require.ErrorIs(t, (<-reader).err, context.Canceled)
+		require.NoError(t, first.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+		require.NoError(t, e.Close())
+		_, err := e.AcquireShared(t.Context(), "name", 0)
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}
+
+func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	for _, m := range masters {
+		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd")
+	}
+	_, err := e.AcquireShared(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrDenied)
+	cycle(t, e, t.Name())
+	for i := range masters {
+		require.Zero(t, setAside(e, i))
+	}
+}
