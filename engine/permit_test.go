@@ -487,6 +487,26 @@ func TestLossOfAPermitEndsDoPermit(t *testing.T) {
 	})
 }
 
+// Three masters each have another slot free: no slot has a quorum, so there is no permit, and nothing stays.
+func TestVotesOnSeveralSlotsAreNoPermit(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	for i, m := range masters {
+		for slot := range 3 {
+			if slot != i {
+				redistest.Command(t, m, "SET", keyOf(slot, t.Name()), "of another process", "PX", "100000")
+			}
+		}
+	}
+	_, err := e.TryAcquirePermit(t.Context(), t.Name(), 3, 0)
+	require.ErrorIs(t, err, ErrTaken)
+	soon(t, func() bool { return len(slotKeys(t, masters)) == 6 })
+	redistest.Command(t, masters[0], "DEL", keyOf(1, t.Name()))
+	p := mustPermit(t, e, t.Name(), 3)
+	require.Equal(t, 1, p.Slot())
+	require.NoError(t, p.Release(t.Context()))
+}
+
 func TestEachSlotHasItsFences(t *testing.T) {
 	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
 		last := make(map[int]uint64)
