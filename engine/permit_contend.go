@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -181,11 +182,9 @@ func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, sta
 	now := clock.Now()
 	n := s.stateLocked(req.Name, now)
 	lock := grant(c.e, n, *req, int(out.Tally.Granted), start, now)
-	if err := lock.lease.overLocked(now); err != nil {
-		return nil, err
-	}
-	if n.lease != nil { // it was released by force, and its holder does not know it yet
-		return nil, ErrTaken
+	err := lock.lease.overLocked(now)
+	if err != nil || n.lease != nil { // that was released by force, and its holder does not know it yet
+		return nil, cmp.Or(err, ErrTaken)
 	}
 	c.takeLocked(lock, now)
 	return lock, nil

@@ -180,7 +180,7 @@ func (r *round) causesLocked(unknown uint64) []MasterError {
 	return r.listed
 }
 
-// leave is the last act of each asked master on the round.
+// leave is the last act of each asked master on the round. The caller holds Pipeline.mu.
 func (r *round) leave() {
 	r.mu.Lock()
 	r.open--
@@ -192,14 +192,13 @@ func (r *round) leave() {
 	}
 }
 
-// releaseSurplus releases what masters have granted of choices, or may have, beside what won. All masters have voted.
+// releaseSurplus queues releases of what masters have granted of choices, or may have, beside what won. All have voted.
 func (r *round) releaseSurplus() {
 	for i := range r.entries {
 		q, t := r.entries[i], r.tallies[i]
 		if q.OneOf && (t.Granted > 0 || r.unknown[i]&^r.away != 0) && t.Verdict(len(r.masters)) != quorum.Won {
-			p := r.masters[0].p
 			q.Op, q.Set, q.OneOf, q.Origin = Release, 0, false, conn.InRound(r.seq)
-			go p.Post(q) // the caller may hold Pipeline.mu
+			_ = r.masters[0].p.queueLocked(&call{req: q})
 		}
 	}
 }

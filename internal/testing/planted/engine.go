@@ -79,7 +79,7 @@ var engines = []fault{
 	},
 	{
 		what: "a slot is given out twice in a process", file: "engine/permit_contend.go",
-		old: "if n.lease != nil { //", new: "if n.lease == lock.lease { //",
+		old: "if err != nil || n.lease != nil {", new: "if err != nil {",
 		tests: "engine TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere",
 	},
 	{
