@@ -24,7 +24,7 @@ func BenchmarkPermits(b *testing.B) {
 			masters := redistest.Masters(b, 5)
 			var all []*Engine
 			for range engines {
-				all = append(all, open(b, masters, masterTimeout(defaultMasterTimeout)))
+				all = append(all, open(b, masters))
 			}
 			var running sync.WaitGroup
 			b.ResetTimer()
