@@ -43,7 +43,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
-	case w.kind != takes || l.readers != nil || !l.mayHandOver(now):
+	case w.kind != takes || l.shared || !l.mayHandOver(now):
 		l.endLocked()
 		n.lease, n.contending = nil, true
 		return true, true
