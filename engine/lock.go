@@ -34,7 +34,7 @@ type Lock struct {
 }
 
 // Name returns the name that was locked.
-func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
+func (l *Lock) Name() string { return l.lease.e.cfg.nameOf(l.lease.name) }
 
 // Fence returns the lock's fencing token. It is larger than that of every earlier holder of the name, in
 // any process, however long any was paused, and below 2^53 (package comment, Fencing). A resource that

@@ -146,6 +146,15 @@ func (s *scripted) execute(reqs ...pipeline.Request) (outs []pipeline.Outcome) {
 		}
 		outs = append(outs, out)
 	}
+	if reqs[0].OneOf && !s.away {
+		for i, taken := 0, false; i < len(reqs); i++ {
+			if !taken && outs[i].Held == 0 {
+				taken, outs[i] = true, s.executeLocked(reqs[i])
+			}
+			outs[i].Origin = pipeline.OriginForeign + s.round
+		}
+		return outs
+	}
 	if refused && reqs[0].Set != 0 && !s.away {
 		s.log, s.when = append(s.log, reqs...), append(s.when, slices.Repeat([]time.Time{time.Now()}, len(reqs))...)
 		return outs
@@ -240,7 +249,7 @@ func (s *scripted) doAll(ctx context.Context, reqs ...pipeline.Request) ([]pipel
 	case <-ctx.Done():
 		for _, req := range reqs {
 			if req.Op == pipeline.Acquire {
-				req.Op, req.Set = pipeline.Release, 0
+				req.Op, req.Set, req.OneOf = pipeline.Release, 0, false
 				s.Post(req)
 			}
 		}

@@ -155,14 +155,14 @@ func (c *contender) withdraw() {
 	}
 }
 
-// awaken returns when the name may be free, or when the intent is to be repeated.
-func (c *contender) awaken(ctx context.Context) error {
+// awaken returns when a name may be free, or when the intent is to be repeated.
+func (c *contender) awaken(ctx context.Context, name string) error {
 	if !c.awaitsReaders {
-		return c.e.pipe.Await(ctx, c.name, c.e.cfg.RetryHeld)
+		return c.e.pipe.Await(ctx, name, c.e.cfg.RetryHeld)
 	}
 	soon, cancel := context.WithTimeout(ctx, intentEvery)
 	defer cancel()
-	if err := c.e.pipe.Await(soon, c.name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
+	if err := c.e.pipe.Await(soon, name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
 		return err
 	}
 	return nil

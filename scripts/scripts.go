@@ -48,14 +48,14 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "d9de0eda7ed57f654c64fa3ca0c7fbd7449cbbd3"}
+	Batch   = Script{"batch", batchSource, "b3e2e71334953b8bb8adf702199a1f156bc3f3fc"}
 	Shared  = Script{"shared", sharedSource, "141ef61744e9017c3fcbaa4eb036ef77bede4b7e"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
 // them.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "3048b6e39c722333009fb90969bd4e9cdde36bac"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "ebf3862a5ba36b302e24b1164b2a13d22e52c320"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
 	Raise         = Script{"raise", raiseSource, "522ac642db7aa35acf63ffe6df5544677b2637b8"}
 	Open          = Script{"open", openSource, "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d"}

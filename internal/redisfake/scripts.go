@@ -76,7 +76,10 @@ func batch(d *dataSet, keys, args []string) any {
 		to := from + atoi(runs[1])
 		var ours []int
 		ms, set := strings.CutPrefix(runs[0], "&")
-		if set && !d.take(keys[from:to], tokens[from:to], ms, votes[from:to]) {
+		if first, choice := strings.CutPrefix(runs[0], "|"); choice {
+			set, refused = true, true
+			d.takeFirst(keys[from:to], tokens[from:to], first, votes[from:to])
+		} else if set && !d.take(keys[from:to], tokens[from:to], ms, votes[from:to]) {
 			refused = true
 		}
 		for i := from; i < to && !set; i++ {
@@ -119,6 +122,21 @@ func (d *dataSet) take(names, tokens []string, ms string, votes []byte) bool {
 		d.set(names[i], tokens[i], int64(atoi(ms)))
 	}
 	return free
+}
+
+// takeFirst takes the first name of a choice that is free.
+func (d *dataSet) takeFirst(names, tokens []string, ms string, votes []byte) {
+	taken := false
+	for i, name := range names {
+		switch {
+		case taken:
+			votes[i] = 'n'
+		case d.setNX(name, tokens[i], ms):
+			taken = true
+		default:
+			votes[i] = '0'
+		}
+	}
 }
 
 // held reports which names MGET finds.
@@ -218,6 +236,18 @@ func (f *fenced) unit(from int) int {
 	}
 }
 
+// notTried returns which entries are of a choice, behind one that is free.
+func (f *fenced) notTried(held []bool) (behind []bool) {
+	for i := 0; len(behind) < len(f.names); i += 2 {
+		found := false
+		for range atoi(f.runs[i+1]) {
+			behind = append(behind, found)
+			found = found || strings.HasPrefix(f.runs[i], "|") && !held[len(behind)-1]
+		}
+	}
+	return behind
+}
+
 func fencedAcquire(d *dataSet, keys, args []string) any {
 	f := readFenced(d, keys, args)
 	if !f.member {
@@ -233,6 +263,7 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 	}
 	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
 	held, ttls := d.held(f.names), f.ttls()
+	behind := f.notTried(held)
 	sound := func(i int) bool {
 		value := number(before[f.registers[i]])
 		return isToken(value) && value < maxToken-1 && number(f.fences[i]) < maxToken
@@ -243,7 +274,7 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 			switch {
 			case held[i]:
 				words[i] = "0"
-			case slices.Contains(held[from:to], true):
+			case behind[i], slices.Contains(held[from:to], true):
 				words[i] = "n"
 			case !sound(i):
 				fault = "\n" + errRegister(f.registers[i]).Error()
@@ -269,7 +300,7 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 	for from := 0; from < len(ttls); {
 		to := from + f.unit(from)
 		for i := from; i < to; i++ {
-			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimPrefix(ttls[i], "&")) {
+			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimLeft(ttls[i], "&|")) {
 				continue
 			}
 			d.deleteAll(f.names[from:i])

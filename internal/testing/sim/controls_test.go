@@ -66,6 +66,11 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 	at := func(name, token string, from, to int, fence uint64) hold {
 		return hold{name: name, token: token, from: a.began.Add(time.Duration(from)), to: a.began.Add(time.Duration(to)), fence: fence}
 	}
+	permit := func(slot, from, to int) hold {
+		h := at("permits of n", "", from, to, 0)
+		h.slot, h.limit = slot, 2
+		return h
+	}
 	reads := func(h hold) hold { h.reads = true; return h }
 	for _, c := range []struct {
 		wrong int
@@ -79,6 +84,10 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 		{1, []hold{at("n", "t", 0, 5, 0), at("n", "u", 4, 9, 0)}},
 		{2, []hold{at("n", "", 0, 9, 0), at("n", "", 1, 2, 0), at("n", "", 3, 4, 0)}},
 		{1, []hold{at("n", "", 0, 5, 2), at("n", "", 5, 9, 0), at("n", "", 9, 10, 2)}},
+		{0, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(0, 9, 10)}},
+		{1, []hold{permit(0, 0, 9), permit(0, 5, 6)}}, // one slot
+		{1, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(2, 5, 6)}},
+		{2, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(1, 5, 6)}}, // both
 		{0, []hold{reads(at("n", "", 0, 5, 0)), reads(at("n", "", 1, 9, 0)), at("n", "", 9, 10, 2)}},
 		{2, []hold{reads(at("n", "", 0, 5, 0)), reads(at("n", "", 1, 9, 0)), at("n", "", 4, 10, 2)}},
 		{1, []hold{reads(at("n", "", 0, 5, 1))}},

@@ -34,6 +34,12 @@ var verbs = []verb{
 	{"TryAcquireShared", 2, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, e.TryAcquireShared, c.hold(o)) }},
 	{"DoShared", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.DoShared) }},
 	{"ExtendShared", 2, func(c *caller, o op, e *engine.Engine) error { return c.extend(o, e.AcquireShared) }},
+	{"AcquirePermit", 4, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, permit(e.AcquirePermit), c.hold(o)) }},
+	{"TryAcquirePermit", 2, func(c *caller, o op, e *engine.Engine) error {
+		return c.cycle(o, permit(e.TryAcquirePermit), c.hold(o))
+	}},
+	{"DoPermit", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, permitDo(e)) }},
+	{"ExtendPermit", 2, func(c *caller, o op, e *engine.Engine) error { return c.extend(o, permit(e.AcquirePermit)) }},
 	{"Extend", 3, func(c *caller, o op, e *engine.Engine) error { return c.extend(o, e.Acquire) }},
 	{"KeepAlive", 2, (*caller).keepAlive},
 	{"expire", 1, (*caller).expire},
@@ -71,6 +77,24 @@ func (w *world) names() (all []string) {
 		all = append(all, fmt.Sprint("n", i), fmt.Sprint("r", i))
 	}
 	return all
+}
+
+// permits is how many permits each name has.
+const permits = 3
+
+type acquire func(ctx context.Context, name string, ttl time.Duration) (*engine.Lock, error)
+
+// permit is an acquire of a permit.
+func permit(how func(context.Context, string, int, time.Duration) (*engine.Lock, error)) acquire {
+	return func(ctx context.Context, name string, ttl time.Duration) (*engine.Lock, error) {
+		return how(ctx, name, permits, ttl)
+	}
+}
+
+func permitDo(e *engine.Engine) func(context.Context, string, time.Duration, func(context.Context) error) error {
+	return func(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
+		return e.DoPermit(ctx, name, permits, ttl, fn)
+	}
 }
 
 func (c *caller) draw() op {
@@ -166,6 +190,9 @@ func (c *caller) relies(lock *engine.Lock) *hold {
 	h := &hold{name: lock.Name(), who: c.slot.holder(), from: time.Now(), fence: lock.Fence(), reads: strings.Contains(doing, "Shared")}
 	if strings.HasPrefix(h.name, "r") {
 		h.token = lock.Reveal()
+	}
+	if h.slot = lock.Slot(); h.slot >= 0 {
+		h.name, h.limit = "permits of "+h.name, permits
 	}
 	return h
 }
