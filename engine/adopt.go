@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -39,6 +40,8 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 		return nil, invalid("value", "is empty")
 	case len(value) > pipeline.MaxValue:
 		return nil, invalid("value", "has %d bytes, more than %d", len(value), pipeline.MaxValue)
+	case token.IsReader(value):
+		return nil, invalid("value", "is that of readers, whose lock nobody adopts")
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}

@@ -31,6 +31,7 @@ type attempts struct {
 
 	made   int
 	splits int // in a row
+	kept   int // refusals of a reader, because a writer waits
 	crowd  redlock.Crowd
 }
 
@@ -69,8 +70,10 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		a.splits++
 		a.crowd.Lost(elapsed)
 	case out.Verdict == quorum.Denied && a.shared && out.Held == 0: // a writer waits, and will soon have it
-		s.from, s.to, s.await = writerTakes/4, writerTakes, true
+		s.to, s.await = writerTakes<<min(a.kept, mostDoubled), true
+		s.from = s.to / 4
 		a.splits = 0
+		a.kept++
 	case out.Verdict == quorum.Denied:
 		s.from, s.to, s.await = 0, 0, true
 		a.splits = 0

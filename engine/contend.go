@@ -20,19 +20,19 @@ import (
 // A contender is the one goroutine of this process that asks the masters for a name.
 type contender struct {
 	attempts
-	e             *Engine
-	state         *nameState
-	name          string
-	asked         clock.Instant // when its caller called Acquire
-	begin         clock.Instant // when it became the contender
-	inherited     *lease        // extended instead of a first attempt; nil: none
-	yieldFirst    bool          // let other processes go first
-	gaps          int           // how many it left for strangers
-	crowded       bool          // another process had the name, or asked for it
-	intended      clock.Instant // when it last kept new readers out; zero: never
-	awaitsReaders bool          // who have the name, as last known
-	intends       bool          // it kept new readers out
-	waitWhenFull  bool
+	e            *Engine
+	state        *nameState
+	name         string
+	asked        clock.Instant // when its caller called Acquire
+	begin        clock.Instant // when it became the contender
+	inherited    *lease        // extended instead of a first attempt; nil: none
+	yieldFirst   bool          // let other processes go first
+	gaps         int           // how many it left for strangers
+	crowded      bool          // another process had the name, or asked for it
+	intended     clock.Instant // when it last kept new readers out; zero: never
+	asksSoon     bool          // readers have the name, or an intent keeps c out: nobody says when that ends
+	intends      bool          // it kept new readers out
+	waitWhenFull bool
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
@@ -43,6 +43,11 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 func (c *contender) acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
+	}
+	if !c.shared {
+		if err := c.e.refuseUpgrade(ctx, c.name); err != nil {
+			return nil, err
+		}
 	}
 	lock, err := c.queue(ctx, c.most != 1)
 	if lock == nil && err == nil {
@@ -106,10 +111,6 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 			return lock, nil
 		case lock != nil: // its validity ran out on the way
 			continue
-		case w != nil || err != nil:
-			if err := c.refuseUpgrade(ctx, n, w); err != nil {
-				return nil, err
-			}
 		}
 		if errors.Is(err, ErrTaken) {
 			e.counts.taken.Add(1)
@@ -235,6 +236,9 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	}
 	start, next := c.judge(&req, &out, handed)
 	c.sample(&out, start)
+	if c.shared {
+		c.asksSoon = out.Held < quorum.Size(len(e.cfg.Masters))
+	}
 	if next.hold && !c.shared && e.mustRaise(&out) {
 		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
@@ -364,7 +368,7 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	n := l.state
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
-	l.letInLocked(now)
+	n.letInLocked(now)
 	if n.first != nil || l.short {
 		l.scheduleLocked(now)
 	}

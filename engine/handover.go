@@ -37,7 +37,8 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	q := n.wantedLocked()
 	w := q.first
 	switch {
-	case l.ended:
+	case l.ended, n.lease != l: // the latter: other readers of this process have another lease
+		l.endLocked()
 		return true, false
 	case w == nil, q != n && l.until.Left(now) < w.ttl/2:
 		l.endLocked()

@@ -23,8 +23,10 @@ func (e *Engine) held(name string) inside.Lock {
 	s := e.names.shard(e.cfg.Prefix + name)
 	s.mu.Lock()
 	defer s.unlock()
-	if n := s.states[e.cfg.Prefix+name]; n != nil && n.lease != nil && n.lease.holder != nil {
-		return n.lease.holder
+	if n := s.states[e.cfg.Prefix+name]; n != nil && n.lease != nil {
+		for h := range n.lease.holders {
+			return h
+		}
 	}
 	return nil
 }

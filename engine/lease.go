@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ type lease struct {
 	expired   bool             // ended because validity ran out
 	holder    *Lock            // nil while nobody holds it, or several readers do
 	readers   map[*Lock]reader // from the second reader on
+	forever   int              // of them are kept without an end
 	handed    int              // how often it was handed over
 	revealed  bool             // others may have the token: it must not be handed over
 	leads     bool             // its holder is a leader: it is not handed over either
@@ -86,6 +88,11 @@ func (l *lease) endLocked() {
 	if !l.ended {
 		l.ended = true
 		l.e.keeper.unschedule(l)
+		if n := l.state; l.shared {
+			if n.apart = slices.DeleteFunc(n.apart, func(other *lease) bool { return other == l }); len(n.apart) == 0 {
+				n.apart = nil
+			}
+		}
 	}
 }
 
@@ -245,6 +252,9 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	default:
 		l.renewed(sentAt(a.out, l.asked), now)
 	}
+	if l.readers != nil && !l.ended {
+		l.sumLocked(now)
+	}
 	l.scheduleLocked(now)
 	if a.x != nil {
 		l.extension, a.x.err = nil, err
@@ -276,11 +286,7 @@ func (l *lease) onDue(now clock.Instant) {
 			l.e.keeper.schedule(l, again)
 			return
 		case warn:
-			for h := range l.holders {
-				if h.warn != nil {
-					go h.warn() // user code: it may block
-				}
-			}
+			l.warnLocked(now)
 		case renew:
 			l.e.keeper.send(l)
 		case expire:

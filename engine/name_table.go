@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,6 +89,7 @@ type nameState struct {
 	shard      *shard // fixed; a waiter reads it without the mutex
 	name       string
 	lease      *lease        // held by this process; nil: not
+	apart      []*lease      // of readers, which no further one may join
 	contending bool          // one of our goroutines contends
 	awaited    bool          // close waits for it
 	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
@@ -164,8 +166,12 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 	case n.idleLocked():
 		n.contending = true
 		return n, nil, nil, nil
-	case c.shared && n.lease != nil && n.first == nil && n.lease.mayJoinLocked(c.ttl, c.begin):
-		return n, nil, n.lease.joinLocked(c.ttl), nil
+	case c.shared && n.lease != nil && n.lease.shared && n.first == nil:
+		if n.lease.mayJoinLocked(c.ttl, c.begin) {
+			return n, nil, n.lease.joinLocked(c.ttl), nil
+		}
+		n.apart, n.lease, n.contending = append(n.apart, n.lease), nil, true
+		return n, nil, nil, nil
 	case !wait:
 		return n, nil, nil, errTakenHere
 	}
@@ -235,7 +241,10 @@ func (s *shard) sweepLocked(now clock.Instant) {
 		if n.lease != nil {
 			n.lease.expireLocked(now)
 		}
-		if n.idleLocked() {
+		for _, l := range slices.Clone(n.apart) {
+			l.expireLocked(now)
+		}
+		if n.idleLocked() && n.apart == nil {
 			delete(s.states, name)
 		}
 	}
@@ -332,6 +341,7 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 		n.shard.mu.Lock()
 		if left = w.queued; left {
 			n.removeLocked(w)
+			n.letInLocked(clock.Now()) // it may have been a writer
 		}
 		n.shard.unlock()
 		if !left {
@@ -369,8 +379,10 @@ func (t *nameTable) close() {
 				w.err = ErrClosed
 				w.ready <- struct{}{}
 			}
-			if n.lease != nil {
-				n.lease.loseLocked(ErrClosed)
+			for _, l := range slices.Concat(n.apart, []*lease{n.lease}) {
+				if l != nil {
+					l.loseLocked(ErrClosed)
+				}
 			}
 			if n.awaited = n.contending; n.awaited {
 				t.awaited.Add(1)

@@ -39,6 +39,9 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	if err != nil {
 		return nil, err
 	}
+	if err := e.refuseUpgrade(ctx, keys...); err != nil {
+		return nil, err
+	}
 	c := setContender{contender: e.newContender(most, waitWhenFull), keys: keys, states: make([]*nameState, len(keys))}
 	if err := c.ask(ctx, names[0], ttl); err != nil {
 		return nil, err
@@ -105,9 +108,6 @@ func (c *setContender) queueAll(ctx context.Context) error {
 			return nil
 		}
 		c.name, c.state = n.name, n
-		if err := c.refuseUpgrade(ctx, n, w); err != nil {
-			return err
-		}
 		e.counts.waiting.Add(1)
 		got, err := e.names.wait(ctx, n, w)
 		e.counts.waiting.Add(-1)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"muxlock/internal/clock"
@@ -13,16 +14,14 @@ import (
 // name by Acquire.
 
 // AcquireShared takes the lock name for ttl as one of its readers: any number of them hold it at once, in any
-// processes, and nobody holds it by Acquire meanwhile. It waits until ctx ends or Config.MaxAttempts is used up.
-// While this process has readers of the name, a further one joins their lease without asking the masters: if it is
-// younger than Config.HandOverTime, has half of ttl left, and nobody here waits for the name. Else it queues, in order
-// with those who call Acquire. A lease that is renewed, extended or lost is so for all its readers here. The last of
-// them releases it.
+// processes, and nobody holds it by Acquire meanwhile. It waits until ctx ends or Config.MaxAttempts is used up. A
+// reader joins the lease of another one of this process, without asking the masters, if that is younger than
+// Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of its own. A lease that is renewed,
+// extended or lost is so for all who joined it; the last of them to leave releases it.
 //
-// A writer that waits has new readers refused, so that it is not kept waiting for ever. Readers are not reentrant:
-// one that asks again for its name may wait for a writer that waits for it. There is no upgrade: Acquire under the ctx of a
-// DoShared of its name is ErrInvalid. A shared lock has no fencing token: see the package comment, Readers and
-// writers. Reveal returns "".
+// A writer that waits, here or in another process, has new readers wait behind it. Readers are not reentrant: one that
+// asks again for its name may wait for a writer that waits for it. There is no upgrade: Acquire of the name directly
+// under the ctx of a DoShared is ErrInvalid. Fence is 0 (package comment, Readers and writers), and Reveal returns "".
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
 func (e *Engine) AcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
@@ -49,35 +48,44 @@ func (e *Engine) acquireShared(ctx context.Context, name string, ttl time.Durati
 // errUpgrade is why a reader cannot wait to write.
 var errUpgrade = invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
 
-// refuseUpgrade returns errUpgrade if c wants to write, and ctx comes from a reader of the name. Then it takes c's waiter,
-// if there is one, out of the queue.
-func (c *contender) refuseUpgrade(ctx context.Context, n *nameState, w *waiter) error {
+// refuseUpgrade returns errUpgrade if ctx comes from a reader of one of the keys.
+func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 	l, ok := LockFrom(ctx)
-	if c.shared || !ok || l.lease.state != n || !l.lease.shared || !l.Valid() {
-		return nil
+	if ok && l.lease.shared && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.Valid() {
+		return errUpgrade
 	}
-	if w != nil {
-		_, _ = c.e.names.wait(ended, n, w)
-	}
-	return errUpgrade
+	return nil
 }
 
-// A reader is what one of the holders of a shared lease asks for.
+// A reader is what one of the holders of a shared lease asks of its renewals.
 type reader struct {
-	kept bool
-	stop clock.Instant // of its renewals; zero: never
-	warn time.Duration
+	kept   bool
+	stop   clock.Instant // of the renewals; zero: never
+	warn   time.Duration // 0: never
+	warned clock.Instant // the end of validity of which it was warned
+}
+
+// keptForever is 1 if the reader asks for renewals without an end.
+func (r reader) keptForever() int {
+	if r.kept && r.stop.IsZero() {
+		return 1
+	}
+	return 0
 }
 
 // mayJoinLocked reports whether a reader that wants ttl may join the lease.
 func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
-	return l.shared && !l.ended && l.mayHandOver(now) && l.until.Left(now) >= ttl/2
+	return !l.ended && l.mayHandOver(now) && l.until.Left(now) >= ttl/2
 }
 
 // joinLocked adds a reader.
 func (l *lease) joinLocked(ttl time.Duration) *Lock {
 	if l.readers == nil {
-		l.readers = map[*Lock]reader{l.holder: {l.kept, l.stop, l.warn}}
+		first := reader{kept: l.kept, stop: l.stop, warn: l.warn}
+		if l.warned {
+			first.warned = l.until
+		}
+		l.readers, l.forever = map[*Lock]reader{l.holder: first}, first.keptForever()
 		l.holder = nil
 	}
 	h := l.handleLocked()
@@ -86,39 +94,68 @@ func (l *lease) joinLocked(ttl time.Duration) *Lock {
 	return h
 }
 
-// letInLocked lets the readers in that are first in the queue.
-func (l *lease) letInLocked(now clock.Instant) {
-	for w := l.state.first; w != nil && w.kind == reads && l.mayJoinLocked(w.ttl, now); w = l.state.first {
-		l.state.popLocked()
-		w.lock = l.joinLocked(w.ttl)
+// letInLocked serves the readers that are first in the queue behind others: they join those, or the first of them asks the
+// masters for another lease.
+func (n *nameState) letInLocked(now clock.Instant) {
+	for w := n.first; w != nil && w.kind == reads && n.lease != nil && n.lease.shared; w = n.first {
+		if !n.lease.mayJoinLocked(w.ttl, now) {
+			n.apart = append(n.apart, n.lease)
+			n.contendNextLocked(false, nil)
+			return
+		}
+		n.popLocked()
+		w.lock = n.lease.joinLocked(w.ttl)
 		w.ready <- struct{}{}
 	}
 }
 
-// asksLocked notes what a reader asks of the renewals. They go on while a reader asks for it, and warn at the earliest
-// time that one asked for. It reports false if h is no reader.
+// asksLocked notes what a reader asks of the renewals. It reports false if h is not one of several readers.
 func (l *lease) asksLocked(h *Lock, now clock.Instant, asks reader) bool {
-	if _, reads := l.readers[h]; !reads {
+	before, reads := l.readers[h]
+	if !reads {
 		return false
 	}
 	l.readers[h] = asks
+	l.forever += asks.keptForever() - before.keptForever()
+	if l.forever == 0 || !l.kept || !l.stop.IsZero() || before.warn != 0 || asks.warn != 0 { // else another keeps it as it is
+		l.sumLocked(now)
+	}
+	return true
+}
+
+// sumLocked has the renewals do what some reader asks for: they go on while one wants that, and warn the next one.
+func (l *lease) sumLocked(now clock.Instant) {
 	var all reader
-	forever := false
+	l.warn, l.warned = 0, false
 	for _, r := range l.readers {
-		all.kept, all.warn = all.kept || r.kept, max(all.warn, r.warn)
-		all.stop, forever = later(all.stop, r.stop), forever || r.kept && r.stop.IsZero()
+		all.kept, all.stop = all.kept || r.kept, later(all.stop, r.stop)
+		if r.warned != l.until {
+			l.warn = max(l.warn, r.warn)
+		}
 	}
-	if forever {
+	if l.forever > 0 {
 		all.stop = clock.Instant{}
-	}
-	if all.warn != l.warn {
-		l.warn, l.warned = all.warn, false
 	}
 	if l.kept = l.kept && all.kept; all.kept {
 		l.keep(now, all.stop)
 	}
 	l.scheduleLocked(now)
-	return true
+}
+
+// warnLocked warns the readers whose time has come, or the only holder.
+func (l *lease) warnLocked(now clock.Instant) {
+	for h, r := range l.readers {
+		if h.warn != nil && r.warned != l.until && l.until.Left(now) <= r.warn {
+			go h.warn() // user code: it may block
+			r.warned = l.until
+			l.readers[h] = r
+		}
+	}
+	if l.readers != nil {
+		l.sumLocked(now)
+	} else if l.holder != nil && l.holder.warn != nil {
+		go l.holder.warn() // the same
+	}
 }
 
 const (
@@ -127,8 +164,10 @@ const (
 	intentEvery = 200 * time.Millisecond
 	// intendAfter is how long a writer that stands in no line waits before it asks whether readers have the name.
 	intendAfter = 20 * time.Millisecond
-	// writerTakes is the longest delay of a reader that an intent has refused: soon the writer has the name.
+	// writerTakes is the longest delay of a reader that an intent has refused: soon the writer has the name. It doubles
+	// until mostDoubled.
 	writerTakes = 8 * time.Millisecond
+	mostDoubled = 3
 )
 
 // intend keeps new readers out, if it is readers who have the name that c was refused.
@@ -137,10 +176,9 @@ func (c *contender) intend(ctx context.Context) error {
 	if c.shared || now.Sub(c.begin) < intendAfter || now.Sub(c.intended) < intentEvery {
 		return nil
 	}
-	c.intended = now
+	c.intended, c.intends = now, true
 	out, err := c.e.pipe.Do(ctx, c.intent(intentFor))
-	c.awaitsReaders = err == nil && out.Tally.Granted > 0
-	c.intends = c.intends || c.awaitsReaders
+	c.asksSoon = err == nil && out.Tally.Granted > 0
 	return err
 }
 
@@ -155,9 +193,9 @@ func (c *contender) withdraw() {
 	}
 }
 
-// awaken returns when a name may be free, or when the intent is to be repeated.
+// awaken returns when a name may be free, or when an intent is to be repeated or may have ended.
 func (c *contender) awaken(ctx context.Context, name string) error {
-	if !c.awaitsReaders {
+	if !c.asksSoon {
 		return c.e.pipe.Await(ctx, name, c.e.cfg.RetryHeld)
 	}
 	soon, cancel := context.WithTimeout(ctx, intentEvery)

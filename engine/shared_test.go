@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -97,29 +99,74 @@ func TestReadersOfAProcessShareALease(t *testing.T) {
 	})
 }
 
-func TestReaderJoinsAYoungLeaseThatIsLongEnoughAndNobodyElse(t *testing.T) {
+func TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		refused := func(ttl time.Duration) {
-			t.Helper()
-			_, err := e.TryAcquireShared(t.Context(), "name", ttl)
-			require.ErrorIs(t, err, ErrTaken)
-			require.Equal(t, 1, s.requests())
-		}
 		first := mustAcquireShared(t, e, "name", 2*time.Second)
-		refused(10 * time.Second)
+		mustAcquireShared(t, e, "name", 3*time.Second)
+		require.Equal(t, 1, s.requests())
+		long := mustAcquireShared(t, e, "name", 10*time.Second)
+		require.Equal(t, 2, s.requests())
+		require.NotSame(t, first.lease, long.lease)
+		require.Same(t, long.lease, mustAcquireShared(t, e, "name", 10*time.Second).lease)
+		time.Sleep(e.cfg.HandOverTime)
+		later := mustAcquireShared(t, e, "name", 10*time.Second)
+		require.Equal(t, 3, s.requests())
+		require.True(t, first.Valid() && long.Valid() && later.Valid())
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrTaken)
-		mustAcquireShared(t, e, "name", 3*time.Second)
+
 		ctx, leave := context.WithCancel(t.Context())
 		writer := goAcquire(ctx, e, 0)
-		refused(time.Second)
+		_, err = e.TryAcquireShared(t.Context(), "name", time.Second)
+		require.ErrorIs(t, err, ErrTaken, "a writer waits")
+		reader := goAcquireShared(t.Context(), e, time.Second)
+		requireOpen(t, reader, "a writer waits before it")
 		leave()
 		require.ErrorIs(t, (<-writer).err, context.Canceled)
-		second := mustAcquireShared(t, e, "name", time.Second)
-		time.Sleep(e.cfg.HandOverTime)
-		refused(time.Second)
-		require.True(t, first.Valid() && second.Valid())
+		require.NoError(t, requireGot(t, reader).Release(t.Context()))
+		require.NoError(t, later.Release(t.Context()))
+		require.NoError(t, long.Release(t.Context()))
+		require.True(t, first.Valid())
+		sweepAll(e)
+		require.NoError(t, e.Close())
+		require.ErrorIs(t, first.Err(), ErrClosed, "of a lease that no further reader could join")
 	})
+}
+
+func sweepAll(e *Engine) {
+	for i := range e.names.shards {
+		s := &e.names.shards[i]
+		s.mu.Lock()
+		s.sweepLocked(clock.Now())
+		s.unlock()
+	}
+}
+
+// Another process reads for long. A writer waited, and has left.
+func TestReaderThatAWriterKeptOutGetsInWhenTheWriterHasLeft(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	long, e := mustAcquireShared(t, open(t, masters), t.Name(), 0), open(t, masters)
+	require.Empty(t, long.Reveal())
+	for _, m := range masters {
+		redistest.Command(t, m, "SET", "__muxlock__:i:"+t.Name(), "1", "PX", "300")
+	}
+	begun := time.Now()
+	reader := mustAcquireShared(t, e, t.Name(), 0)
+	require.Less(t, time.Since(begun), 3*time.Second)
+	require.True(t, long.Valid() && reader.Valid())
+}
+
+func TestValueThatOnlyLooksAlikeIsNoReaders(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	for _, m := range masters {
+		redistest.Command(t, m, "SET", t.Name(), "~another client's value, which is longer", "PX", "20000")
+	}
+	_, err := e.TryAcquireShared(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrTaken)
+	reader := mustAcquireShared(t, e, "name", 0)
+	_, err = e.Adopt(t.Context(), "name", reader.lease.token, 0)
+	require.ErrorIs(t, err, ErrInvalid)
 }
 
 func TestReadersThatWaitAreLetInTogether(t *testing.T) {
@@ -191,17 +238,25 @@ func TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt(t *testing.T) {
 	})
 }
 
-func TestReadersAreWarnedAtTheEarliestTimeThatOneAskedFor(t *testing.T) {
+func TestEachReaderIsWarnedAtItsTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		first, second := mustAcquireShared(t, e, "name", 3*time.Second), mustAcquireShared(t, e, "name", 3*time.Second)
-		begun, warned := time.Now(), make(chan time.Duration, 2)
-		warn := func() { warned <- time.Since(begun).Round(100 * time.Millisecond) }
-		require.NoError(t, first.WarnBefore(2*time.Second, warn))
-		require.NoError(t, second.WarnBefore(time.Second, warn))
-		require.Equal(t, time.Second, <-warned)
-		require.Equal(t, time.Second, <-warned)
-		require.NoError(t, first.Release(t.Context()))
-		require.Equal(t, 2*time.Second, <-warned)
+		early, late, quiet := mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second)
+		begun, warned := time.Now(), make(chan string, 9)
+		warn := func(who string) func() {
+			return func() { warned <- fmt.Sprint(who, " ", time.Since(begun).Round(100*time.Millisecond)) }
+		}
+		require.NoError(t, early.WarnBefore(3*time.Second, warn("early")))
+		require.Equal(t, "early 1s", <-warned)
+		require.NoError(t, late.WarnBefore(time.Second, warn("late")))
+		require.Equal(t, "late 3s", <-warned)
+		require.NoError(t, quiet.Extend(t.Context(), 4*time.Second)) // until 7 s
+		require.Equal(t, "early 4s", <-warned)
+		require.NoError(t, early.Release(t.Context()))
+		require.Equal(t, "late 6s", <-warned)
+		require.NoError(t, late.WarnBefore(time.Second, warn("again")))
+		require.Equal(t, "again 6s", <-warned)
+		time.Sleep(2 * time.Second)
+		require.Empty(t, warned)
 	})
 }
 
@@ -290,19 +345,23 @@ func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 
 func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	e := open(t, masters)
+	e, links := bent(t, masters)
 	lone := mustAcquireShared(t, open(t, masters), t.Name(), 0)
 	for _, m := range masters {
-		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd")
+		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd", "-zrem")
 	}
+	links[2].BlackHole(true)
 	_, err := e.AcquireShared(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrDenied)
 	require.NoError(t, lone.Extend(t.Context(), 0), "it does not lose its lock")
 	require.NoError(t, lone.Release(t.Context()))
+	soon(t, func() bool { return !e.Stats().Masters[2].Up })
+	links[2].BlackHole(false)
+	links[2].Cut()
+	soon(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 }, "what cannot be released is no reason to stay away")
 	cycle(t, e, t.Name())
-	for i := range masters {
-		require.Zero(t, setAside(e, i))
-	}
+	require.Zero(t, setAside(e, 0))
+	require.Zero(t, setAside(e, 1))
 }
 
 func TestIntentEndsWithTheWait(t *testing.T) {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"muxlock/internal/resp"
@@ -54,7 +55,7 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 		switch {
 		case conn.IsNoScript(err) && b.lead == 0:
 			return newPendingBatch(b.due, true, false), nil
-		case conn.IsDenied(err):
+		case conn.IsDenied(err), b.readersAreForbidden(replies[0]):
 			return newPendingBatch(b.due, false, true), nil
 		}
 	}
@@ -68,6 +69,12 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 	m.pending.Confirmed(released, time.Now())
 	m.stats.PendingDeleted += deleted
 	return nil, nil
+}
+
+// readersAreForbidden reports whether the last fault is that an ACL forbids the commands of readers, which it need not allow.
+func (b *pendingBatch) readersAreForbidden(reply resp.Reply) bool {
+	_, fault, _ := conn.BatchVotes(reply, len(b.due))
+	return conn.IsForbidden(fault) && slices.ContainsFunc(b.due, func(r *pending.Release) bool { return r.Shared })
 }
 
 // read returns the releases that were answered, and how many of them found their key.
@@ -85,14 +92,18 @@ func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendin
 		return b.due, deleted, err
 	}
 	for i, reply := range replies {
-		switch err := reply.Err(); {
-		case conn.IsDenied(err):
+		err, shared := reply.Err(), b.due[i].Shared
+		if shared && err == nil {
+			_, err, _ = conn.BatchVotes(reply, 1)
+		}
+		switch {
+		case conn.IsDenied(err), shared && conn.IsForbidden(err):
 			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
 			continue
 		case conn.IsUnfit(err):
 			return nil, 0, err
 		}
-		if reply.Number == 1 {
+		if reply.Number == 1 || shared && reply.Text == "" {
 			deleted++
 		}
 		released = append(released, b.due[i])

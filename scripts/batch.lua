@@ -7,7 +7,7 @@
 --              's-' release readers (see shared)
 -- Returns '' when every entry was extended, deleted or taken; else one character per entry:
 --   '1' extended, deleted or taken
---   '0' another's or gone
+--   '0' another's, also of another type, or gone
 --   'n' not tried: another name of its set is held, or an earlier one of its choice was taken or failed
 --   'e' the command failed; of a set, for one of its names
 -- and, if any entry failed, a line feed and the last error's text.
@@ -23,7 +23,7 @@ local function vote(i, reply, word)
     for j = 1, n do votes[j] = '1' end
   end
   votes[i] = word or '0'
-  if type(reply) == 'table' and reply.err then
+  if type(reply) == 'table' and reply.err and not reply.err:find('WRONGTYPE') then
     votes[i], fault = 'e', '\n' .. reply.err
   end
 end
@@ -49,7 +49,7 @@ local function leave(key, token)
     local last = pcall('ZRANGE', key, -1, -1, 'WITHSCORES')
     if last[2] then pcall('PEXPIREAT', key, last[2]) end
   end
-  return (type(reply) ~= 'table' or not reply.err:find('WRONGTYPE')) and reply
+  return reply
 end
 
 local function release(from, to, readers)

@@ -5,7 +5,7 @@
 -- ARGV[2+3n..]  runs of entries that are alike, as pairs: ttl in milliseconds, how many
 -- Returns the mark, a line feed, and one character per entry:
 --   '1' ours, and lives for at least ttl
---   '0' another's or gone
+--   '0' another's, also of another type, or gone
 --   'e' the command failed; the master is of another set or not admitted; the register is missing
 --       or holds no number
 -- and, if any entry failed, a line feed and the last error's text.
@@ -19,6 +19,7 @@ local i, a = 1, 2 + 3 * n
 local function extend(j, ttl)
   local key = KEYS[3 + j]
   local reply = pcall('GET', key)
+  if type(reply) == 'table' and reply.err:find('WRONGTYPE') then return false end
   if reply ~= ARGV[1 + j] then return reply end
   if not same then
     return redis.error_reply('MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects')

@@ -48,15 +48,15 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "b3e2e71334953b8bb8adf702199a1f156bc3f3fc"}
-	Shared  = Script{"shared", sharedSource, "141ef61744e9017c3fcbaa4eb036ef77bede4b7e"}
+	Batch   = Script{"batch", batchSource, "86a7214c79fbfe47f02aa64f17bdb82185d77cab"}
+	Shared  = Script{"shared", sharedSource, "8981e01b5702404a3b34bdf329134ca4909755d3"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
 // them.
 var (
 	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "ebf3862a5ba36b302e24b1164b2a13d22e52c320"}
-	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
+	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "ab23258d4cc48d80a9bad8cab5cad1495d781ef9"}
 	Raise         = Script{"raise", raiseSource, "522ac642db7aa35acf63ffe6df5544677b2637b8"}
 	Open          = Script{"open", openSource, "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d"}
 	Seed          = Script{"seed", seedSource, "5179661dbc129a6d058695df053f6a3a66381bd3"}
@@ -67,12 +67,12 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = Script{"wait", waitSource, "c62c3d7a903257625c7272f9091b166bc75f90cd"}
+	Wait = Script{"wait", waitSource, "0ccfb163ad793c572c467daff19ca6dcebeacbf1"}
 	Pass = Script{"pass", passSource, "1e2eae456d92025cd5cb66a9224180f06b15734d"}
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = Script{"inspect", inspectSource, "6c60231142d6b90e9e160a2f32ad0dabbda4fec8"}
+var Inspect = Script{"inspect", inspectSource, "184889ebe3224184f03323680a74bc8b3bd8c455"}
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {

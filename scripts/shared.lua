@@ -1,6 +1,6 @@
 -- Shared: let readers in and extend them, and note writers that wait for readers; in order.
--- KEYS[i]     lock name of entry i, of n. A reader that comes first has a string, its token, which begins
---             with ~. Several have a sorted set: tokens by when they run out, in milliseconds of the
+-- KEYS[i]     lock name of entry i, of n. A reader that comes first has a string, its token: ~, 24
+--             characters, @ and more. Several have a sorted set: tokens by when they run out, in milliseconds of the
 --             master's clock. The key expires with the last of them
 -- KEYS[n+i]   the intent of its writers: while it is there, no reader is let in
 -- KEYS[2n+1], KEYS[2n+2]  with fencing: the set's description, the mark
@@ -74,7 +74,7 @@ local function letIn(key, token, lease)
   if reply then return reply.ok and 1 or reply end
   local value = pcall('GET', key)
   if type(value) == 'string' then
-    if value:byte() ~= 126 then return 0 end
+    if value:byte() ~= 126 or value:byte(26) ~= 64 then return 0 end
     reply = spread(key, value)
   else
     reply = pcall('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -90,7 +90,9 @@ local function extend(key, token, lease)
   local value = pcall('GET', key)
   if type(value) ~= 'table' then
     if value ~= token then return 0 end
-    return tonumber(lease) <= pcall('PTTL', key) and 1 or pcall('PEXPIRE', key, lease)
+    local left = pcall('PTTL', key)
+    if type(left) == 'table' then return left end
+    return tonumber(lease) <= left and 1 or pcall('PEXPIRE', key, lease)
   end
   local ends = pcall('ZSCORE', key, token)
   if type(ends) == 'table' then return ends end
@@ -104,7 +106,7 @@ local function intend(key, intent, lease)
   if type(value) == 'table' then
     local readers = pcall('ZCARD', key)
     if type(readers) == 'table' then return readers end
-  elseif not value or value:byte() ~= 126 then
+  elseif not value or value:byte() ~= 126 or value:byte(26) ~= 64 then
     return 0
   end
   local reply = pcall('SET', intent, '1', 'PX', lease)

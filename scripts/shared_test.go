@@ -1,6 +1,7 @@
 package scripts
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ func sharedCommand(sha, description string, entries []entry) []string {
 	return slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(keys))}, keys, []string{description}, tokens, runsOf(entries))
 }
 
+// of returns the token of a reader with a short name.
+func of(name string) string { return fmt.Sprintf("~%-24s@", name) }
+
 func (m testMaster) shared(entries ...entry) string {
 	m.t.Helper()
 	return votesOf(m.text(sharedCommand(Shared.SHA1, "", entries)...), len(entries))
@@ -30,76 +34,78 @@ func (m testMaster) shared(entries ...entry) string {
 
 func TestReadersAreLetInTogetherAndWritersAreNot(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "~t1", "90000"}, entry{"a", "~t2", "190000"}, entry{"b", "~t1", "90000"}))
-	require.Empty(t, m.text(sharedCommand(Shared.SHA1, "", []entry{{"a", "~t3", "90000"}, {"a", "~t1", "+90000"}})...))
+	require.Equal(t, "111", m.shared(entry{"a", of("t1"), "90000"}, entry{"a", of("t2"), "190000"}, entry{"b", of("t1"), "90000"}))
+	require.Empty(t, m.text(sharedCommand(Shared.SHA1, "", []entry{{"a", of("t3"), "90000"}, {"a", of("t1"), "+90000"}})...))
 	m.requireTTL(190_000, "a")
 	require.Error(t, m.do("SET", "a", "writer", "NX", "PX", "1000").Error(), "refused")
 	require.EqualValues(t, 0, m.number("MSETNX", "free", "writer", "b", "writer"))
 	require.Equal(t, "n0", m.batch(set("&90000", "free", "a")...))
 	require.EqualValues(t, 3, m.number("ZCARD", "a"))
 	m.text("SET", "held", "writer", "PX", "100000")
-	require.Equal(t, "01", m.shared(entry{"held", "~t", "90000"}, entry{"c", "~t", "90000"}))
+	require.Equal(t, "01", m.shared(entry{"held", of("t"), "90000"}, entry{"c", of("t"), "90000"}))
 	require.Equal(t, "writer", m.text("GET", "held"))
 	m.requireTTL(100_000, "held")
 }
 
 func TestNameOfReadersExpiresWithTheLastOfThem(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "~t1", "90000"}, entry{"a", "~t2", "290000"}, entry{"a", "~t3", "190000"}))
+	require.Equal(t, "111", m.shared(entry{"a", of("t1"), "90000"}, entry{"a", of("t2"), "290000"}, entry{"a", of("t3"), "190000"}))
 	m.requireTTL(290_000, "a")
-	require.Equal(t, "1", m.batch(entry{"a", "~t2", "s-"}))
+	require.Equal(t, "1", m.batch(entry{"a", of("t2"), "s-"}))
 	m.requireTTL(190_000, "a")
-	require.Equal(t, "1", m.shared(entry{"a", "~t1", "+390000"}))
+	require.Equal(t, "1", m.shared(entry{"a", of("t1"), "+390000"}))
 	m.requireTTL(390_000, "a")
-	require.Equal(t, "1", m.shared(entry{"a", "~t1", "+100000"}), "never shorter")
+	require.Equal(t, "1", m.shared(entry{"a", of("t1"), "+100000"}), "never shorter")
 	m.requireTTL(390_000, "a")
-	require.Equal(t, "101", m.batch(entry{"a", "~t1", "s-"}, entry{"a", "~t2", "s-"}, entry{"a", "~t3", "s-"}))
+	require.Equal(t, "101", m.batch(entry{"a", of("t1"), "s-"}, entry{"a", of("t2"), "s-"}, entry{"a", of("t3"), "s-"}))
 	require.False(t, m.exists("a"))
 }
 
 func TestReaderThatRanOutIsNeitherExtendedNorInTheWay(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "11", m.shared(entry{"a", "~short", "1"}, entry{"a", "~long", "90000"}))
+	require.Equal(t, "11", m.shared(entry{"a", of("short"), "1"}, entry{"a", of("long"), "90000"}))
 	time.Sleep(3 * time.Millisecond) // until it has run out
-	require.Equal(t, "01", m.shared(entry{"a", "~short", "+90000"}, entry{"a", "~other", "90000"}))
+	require.Equal(t, "01", m.shared(entry{"a", of("short"), "+90000"}, entry{"a", of("other"), "90000"}))
 	require.EqualValues(t, 2, m.number("ZCARD", "a"), "a new reader removes it")
-	require.Equal(t, "0", m.shared(entry{"b", "~gone", "+90000"}), "an extend creates nothing")
+	require.Equal(t, "0", m.shared(entry{"b", of("gone"), "+90000"}), "an extend creates nothing")
 	require.False(t, m.exists("b"))
 	m.text("SET", "c", "t", "PX", "90000")
-	require.Equal(t, "0", m.shared(entry{"c", "~t", "+190000"}), "nor does it extend a writer")
+	require.Equal(t, "0", m.shared(entry{"c", of("t"), "+190000"}), "nor does it extend a writer")
 	m.requireTTL(90_000, "c")
 }
 
 func TestReleaseOfReadersTakesOutItsOwnTokenOnly(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "~t1", "90000"}, entry{"a", "~t2", "90000"}, entry{"lone", "~t", "90000"}))
+	require.Equal(t, "111", m.shared(entry{"a", of("t1"), "90000"}, entry{"a", of("t2"), "90000"}, entry{"lone", of("t"), "90000"}))
 	m.text("SET", "held", "t", "PX", "90000")
 	m.number("RPUSH", "list", "~t")
 	require.Equal(t, "00000"+"11", m.batch(
-		entry{"a", "~other", "s-"}, entry{"held", "~t", "s-"}, entry{"list", "~t", "s-"}, entry{"gone", "~t", "s-"}, entry{"lone", "~other", "s-"},
-		entry{"held", "t", "-"}, entry{"lone", "~t", "s-"}))
+		entry{"a", of("other"), "s-"}, entry{"held", of("t"), "s-"}, entry{"list", of("t"), "s-"}, entry{"gone", of("t"), "s-"}, entry{"lone", of("other"), "s-"},
+		entry{"held", "t", "-"}, entry{"lone", of("t"), "s-"}))
 	require.False(t, m.exists("lone"))
-	require.Equal(t, "0e", strings.SplitN(m.batch(entry{"a", "~t1", "-"}, entry{"a", "~t1", "90000"}), "\n", 2)[0], "a writer's does nothing to readers")
+	require.Equal(t, "00", m.batch(entry{"a", of("t1"), "-"}, entry{"a", of("t1"), "90000"}), "a writer's does nothing to readers")
 	require.EqualValues(t, 2, m.number("ZCARD", "a"))
 }
 
 func TestLoneReaderKeepsItsLeaseWhenASecondOneComes(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "1", m.shared(entry{"a", "~lone", "190000"}))
-	require.Equal(t, "~lone", m.text("GET", "a"))
-	require.Equal(t, "1", m.shared(entry{"a", "~lone", "+200000"}))
+	require.Equal(t, "1", m.shared(entry{"a", of("lone"), "190000"}))
+	require.Equal(t, of("lone"), m.text("GET", "a"))
+	require.Equal(t, "1", m.shared(entry{"a", of("lone"), "+200000"}))
 	m.requireTTL(200_000, "a")
 	ends := m.number("PEXPIRETIME", "a")
-	require.Equal(t, "1", m.shared(entry{"a", "~second", "90000"}))
+	require.Equal(t, "1", m.shared(entry{"a", of("second"), "90000"}))
 	require.EqualValues(t, 2, m.number("ZCARD", "a"))
-	score, err := m.do("ZSCORE", "a", "~lone").AsFloat64()
+	score, err := m.do("ZSCORE", "a", of("lone")).AsFloat64()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, score, float64(ends), "never shorter")
 	require.Less(t, score, float64(ends+5000))
-	require.Equal(t, "1", m.batch(entry{"a", "~second", "s-"}))
+	require.Equal(t, "1", m.batch(entry{"a", of("second"), "s-"}))
 	m.requireTTL(200_000, "a")
-	m.text("SET", "for ever", "~t")
-	require.Equal(t, "0", m.shared(entry{"for ever", "~second", "90000"}), "no reader's")
+	m.text("SET", "another's", "~ is not enough")
+	require.Equal(t, "0", m.shared(entry{"another's", of("second"), "90000"}))
+	m.text("SET", "for ever", of("t"))
+	require.Equal(t, "0", m.shared(entry{"for ever", of("second"), "90000"}), "no reader's")
 }
 
 func TestIntentOfAWriterKeepsReadersOutForItsTime(t *testing.T) {
@@ -108,11 +114,11 @@ func TestIntentOfAWriterKeepsReadersOutForItsTime(t *testing.T) {
 	m.number("RPUSH", "list", "x")
 	require.Equal(t, "000", m.shared(entry{"free", "", "!500"}, entry{"held", "", "!500"}, entry{"list", "", "!500"}), "there are no readers")
 	require.EqualValues(t, 2, m.number("DBSIZE"))
-	require.Equal(t, "11", m.shared(entry{"a", "~t", "90000"}, entry{"a", "", "!90000"}))
-	require.Equal(t, "n1", m.shared(entry{"a", "~other", "90000"}, entry{"a", "~t", "+190000"}), "who reads goes on")
+	require.Equal(t, "11", m.shared(entry{"a", of("t"), "90000"}, entry{"a", "", "!90000"}))
+	require.Equal(t, "n1", m.shared(entry{"a", of("other"), "90000"}, entry{"a", of("t"), "+190000"}), "who reads goes on")
 	m.requireTTL(90_000, "intent of a")
-	require.Equal(t, "1", m.batch(entry{"a", "~t", "s-"}))
-	require.Equal(t, "n", m.shared(entry{"a", "~other", "90000"}))
+	require.Equal(t, "1", m.batch(entry{"a", of("t"), "s-"}))
+	require.Equal(t, "n", m.shared(entry{"a", of("other"), "90000"}))
 	require.Equal(t, "OK", m.text("SET", "a", "writer", "NX", "PX", "90000"), "an intent is not in a writer's way")
 	require.Equal(t, "1", m.batch(entry{"intent of a", "1", "-"}))
 }
@@ -124,18 +130,18 @@ func TestReaderThatIsRefusedHalfwayLeavesEverythingAsItWas(t *testing.T) {
 	} {
 		m.text("FLUSHALL")
 		for i := range readers {
-			require.Equal(t, "1", m.shared(entry{"a", "~" + strconv.Itoa(i), "90000"}))
+			require.Equal(t, "1", m.shared(entry{"a", of(strconv.Itoa(i)), "90000"}))
 		}
 		m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", strings.TrimSpace(denied))
 		m.text("AUTH", "limited", "any")
-		votes, fault, _ := strings.Cut(m.shared(entry{"a", "~t", "50000"}), "\n")
+		votes, fault, _ := strings.Cut(m.shared(entry{"a", of("t"), "50000"}), "\n")
 		m.text("AUTH", "default", "")
 		require.Equal(t, "e", votes, denied)
 		require.NotEmpty(t, fault)
 		require.EqualValues(t, min(readers, 1), m.number("DBSIZE"), denied)
 		switch readers {
 		case 1:
-			require.Equal(t, "~0", m.text("GET", "a"), denied)
+			require.Equal(t, of("0"), m.text("GET", "a"), denied)
 			m.requireTTL(90_000, "a")
 		case 2:
 			require.EqualValues(t, 2, m.number("ZCARD", "a"), denied)
@@ -146,7 +152,7 @@ func TestReaderThatIsRefusedHalfwayLeavesEverythingAsItWas(t *testing.T) {
 
 func TestReadersOfAnAdmittedMemberOfTheSetAlone(t *testing.T) {
 	m := newMaster(t)
-	entries := []entry{{"a", "~t1", "90000"}, {"a", "~t1", "+90000"}}
+	entries := []entry{{"a", of("t1"), "90000"}, {"a", of("t1"), "+90000"}}
 	for _, there := range [][2]string{{"", ""}, {"the set", ""}, {"another", "the mark"}} {
 		m.text("FLUSHALL")
 		for i, key := range []string{fencedSet, fencedMark} {
@@ -160,7 +166,7 @@ func TestReadersOfAnAdmittedMemberOfTheSetAlone(t *testing.T) {
 	m.text("SET", fencedSet, "the set")
 	m.text("SET", fencedMark, "the mark")
 	require.Equal(t, "the mark\n", m.text(sharedCommand(Shared.SHA1, "the set", entries)...))
-	require.Equal(t, "the mark\n0", m.text(sharedCommand(Shared.SHA1, "the set", []entry{{"a", "~t2", "+90000"}})...))
+	require.Equal(t, "the mark\n0", m.text(sharedCommand(Shared.SHA1, "the set", []entry{{"a", of("t2"), "+90000"}})...))
 	require.False(t, m.exists(fencedRegisters))
 }
 
@@ -168,7 +174,7 @@ func TestReadersTakeNamesAndTokensAsBytes(t *testing.T) {
 	m := newMaster(t)
 	var in, out []entry
 	for _, name := range oddNames {
-		in, out = append(in, entry{name, name + "\x00\xff", "90000"}), append(out, entry{name, name + "\x00\xff", "s-"})
+		in, out = append(in, entry{name, of("t") + name + "\x00\xff", "90000"}), append(out, entry{name, of("t") + name + "\x00\xff", "s-"})
 	}
 	ones := strings.Repeat("1", len(oddNames))
 	require.Equal(t, ones, m.shared(in...))
@@ -178,8 +184,8 @@ func TestReadersTakeNamesAndTokensAsBytes(t *testing.T) {
 
 func TestInspectShowsReadersThatHaveNotRunOut(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "~long", "90000"}, entry{"a", "~short", "50000"}, entry{"a", "~gone", "1"}))
+	require.Equal(t, "111", m.shared(entry{"a", of("long"), "90000"}, entry{"a", of("short"), "50000"}, entry{"a", of("gone"), "1"}))
 	time.Sleep(3 * time.Millisecond) // until it has run out
 	words := strings.Split(m.text("EVALSHA", Inspect.SHA1, "3", "a", "line", "fenced line", "512"), "\n")
-	require.Equal(t, []string{"2", "~short", "~long"}, words[3:])
+	require.Equal(t, []string{"2", of("short"), of("long")}, words[3:])
 }

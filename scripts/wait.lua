@@ -36,7 +36,7 @@ local value = redis.pcall('GET', name)
 if type(value) == 'table' then
   if not value.err:find('WRONGTYPE') then return value end
   value = 'readers'
-elseif value and value:byte() == 126 then -- a lone reader, see shared
+elseif value and value:byte() == 126 and value:byte(26) == 64 then -- a lone reader, see shared
   value = 'readers'
 end
 if value == token then return mark .. 'm\n' .. call('PTTL', name) end

@@ -116,7 +116,7 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	for _, t := range tokens {
 		if left := left[t.token]; len(left) >= majority {
 			slices.Sort(left)
-			i.Held, i.Holder, i.Left = true, token.Holder(t.token), left[len(left)-majority]
+			i.Held, i.Holder, i.Left = true, token.Holder(t.token), max(i.Left, left[len(left)-majority])
 			if t.shared {
 				i.Readers++
 			}

@@ -44,7 +44,10 @@ func (g *generator) lease() string {
 	return strconv.Itoa(unit * (1 + g.leases*7919%10007)) // a permutation: 10007 is prime
 }
 
-const unit = 10_000 // ms
+const (
+	unit   = 10_000 // ms
+	reader = "~a reader, 24 characters.@"
+)
 
 // soonOver is a lease that ends before the next batch.
 func soonOver() string { return "1" }
@@ -55,7 +58,9 @@ func (g *generator) command(lease func() string) []string {
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	names := slices.Clone(lockNames)
 	name := func() string { return pick(names...) }
-	token := func() string { return pick("t1", "t1", "t2", "", "~1", "~1", "~2") }
+	token := func() string {
+		return pick("t1", "t1", "t2", "", reader, reader, "~another, of 24 characters!"[:25]+"@")
+	}
 	description := func() string { return pick("set 1", "set 1", "set 2") }
 	mark := func() string {
 		return pick("first nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run1 m", "other nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run2 m")

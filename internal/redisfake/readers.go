@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"muxlock/internal/token"
 )
 
 // shared is the script of readers, and of writers that wait for them.
@@ -47,7 +49,7 @@ func (d *dataSet) readers(name string) map[string]int64 {
 
 // loneReader returns the token of a name that has one reader, who came first, else "".
 func (d *dataSet) loneReader(name string) string {
-	if text, _, err := d.get(name); err == nil && strings.HasPrefix(text, "~") {
+	if text, _, err := d.get(name); err == nil && token.IsReader(text) {
 		return text
 	}
 	return ""

@@ -71,7 +71,7 @@ func (d *dataSet) extend(key, ms string) {
 func batch(d *dataSet, keys, args []string) any {
 	n := len(keys)
 	tokens, runs := args[:n], args[n:]
-	votes, fault, refused := []byte(strings.Repeat("1", n)), "", false
+	votes, refused := []byte(strings.Repeat("1", n)), false
 	for from := 0; from < n; runs = runs[2:] {
 		to := from + atoi(runs[1])
 		var ours []int
@@ -83,15 +83,13 @@ func batch(d *dataSet, keys, args []string) any {
 			refused = true
 		}
 		for i := from; i < to && !set; i++ {
-			found, err := d.ours(keys[i], tokens[i])
+			found, _ := d.ours(keys[i], tokens[i])
 			switch {
 			case found == 1 && strings.HasSuffix(runs[0], "-"):
 				ours = append(ours, i) // the script reads all keys before it deletes any
 			case runs[0] == "s-" && d.leave(keys[i], tokens[i]):
 			case found == 1:
 				d.extend(keys[i], runs[0])
-			case err != nil && !strings.HasSuffix(runs[0], "-"):
-				votes[i], fault = 'e', "\n"+err.Error()
 			default:
 				votes[i], refused = '0', true
 			}
@@ -101,10 +99,10 @@ func batch(d *dataSet, keys, args []string) any {
 		}
 		from = to
 	}
-	if !refused && fault == "" {
+	if !refused {
 		return ""
 	}
-	return string(votes) + fault
+	return string(votes)
 }
 
 // take takes all names of a set, or none. Then it notes why.
@@ -323,7 +321,7 @@ func fencedExtend(d *dataSet, keys, args []string) any {
 	votes, fault := make([]byte, len(f.names)), ""
 	for i, ttl := range f.ttls() {
 		found, err := d.ours(f.names[i], f.tokens[i])
-		if found == 1 && !f.member {
+		if err = nil; found == 1 && !f.member { // what is of another type is another's
 			err = errNotMember
 		} else if found == 1 && number(f.fences[i]) > 0 {
 			err = d.raise(f.registersKey, f.registers[i], f.fences[i])

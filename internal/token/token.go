@@ -50,6 +50,11 @@ func random() (text [randomLength]byte) {
 	return text
 }
 
+// IsReader reports whether a value is one of ForReader, as the scripts do.
+func IsReader(value string) bool {
+	return strings.HasPrefix(value, reader) && len(value) > len(reader)+randomLength && value[len(reader)+randomLength] == separator
+}
+
 // Ours reports whether a lock's value has the form of For or ForReader. It is wrong about another client's value of the same form, and
 // about tokens without a holder, which versions before November 2026 wrote. No safety rule relies on it.
 func Ours(value string) bool {
