@@ -39,7 +39,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	switch {
 	case l.ended:
 		return true, false
-	case w == nil, q != n && l.until.Left(now) < w.ttl/2:
+	case w == nil, q != n && (!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2): // who waits for a permit contends already
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
@@ -62,9 +62,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	q.popLocked()
 	l.holder = l.handleLocked()
 	w.lock = l.holder
-	if w.stop != nil {
-		n.shard.ended = append(n.shard.ended, contexts{cancels: map[*context.CancelCauseFunc]struct{}{w.stop: {}}})
-	}
+	w.stopWaitLocked(n.shard)
 	w.ready <- struct{}{}
 	return false, false
 }
