@@ -74,18 +74,20 @@ func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 	if waits {
 		lock, err = c.wait(ctx, step{})
 	}
+	var last error // of the attempt before
 	for lock == nil && err == nil {
 		var next step
 		if lock, next, err = c.attempt(ctx); lock != nil || err != nil {
-			return lock, err
+			break
 		}
-		if err = next.failed; !next.again {
-			return nil, err
+		if last = next.failed; !next.again {
+			return nil, last
 		}
 		c.e.counts.retries.Add(1)
-		if lock, err = c.wait(ctx, next); err != nil {
-			err = oneline.Join(next.failed, err)
-		}
+		lock, err = c.wait(ctx, next)
+	}
+	if err != nil {
+		err = oneline.Join(last, err)
 	}
 	return lock, err
 }
@@ -137,7 +139,9 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 		return lock, nil
 	case lock != nil:
 		lock.lease.giveUp() // its validity ran out on the way
-	case during.Err() == nil || ctx.Err() != nil || errors.Is(err, ErrClosed):
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case during.Err() == nil || errors.Is(err, ErrClosed):
 		return nil, err
 	}
 	return nil, nil
