@@ -226,7 +226,7 @@
 // slots are free. Callers of one process that were refused queue in order; one of them may be overtaken while
 // it asks the masters. What it does not promise: fairness among processes. Who waits is woken by a slot that
 // it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
-// rarely, up to once in 32 times that. Processes that name different limits are bounded by the largest.
+// rarely, down to once in 8 times that. Processes that name different limits are bounded by the largest.
 // A permit cannot be adopted, and admin.Inspect does not find it.
 //
 // # Leader election
@@ -267,8 +267,8 @@
 // passwords.
 //
 // These are the least permissions that a user needs in the ACL, on Redis 7.0, for locks named
-// locks:... Without any one of them New fails with ErrInvalid. The second key pattern is for the
-// lock that a probe tries:
+// locks:... Without any one of them New fails with ErrInvalid. The second key pattern is for
+// permits, and for the lock that a probe tries:
 //
 //	ACL SETUSER locks on '>PASSWORD' ~locks:* ~__muxlock__:* -@all +info +script|load +evalsha +set +get +del +pttl +pexpire
 //

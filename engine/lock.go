@@ -338,6 +338,7 @@ func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.
 	if r.contending {
 		state.stopContending(true)
 	}
+	state.slotReleased()
 	return err
 }
 

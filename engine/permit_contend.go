@@ -74,18 +74,20 @@ func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 	if waits {
 		lock, err = c.wait(ctx, step{})
 	}
+	var last error // of the attempt before
 	for lock == nil && err == nil {
 		var next step
 		if lock, next, err = c.attempt(ctx); lock != nil || err != nil {
-			return lock, err
+			break
 		}
-		if err = next.failed; !next.again {
-			return nil, err
+		if last = next.failed; !next.again {
+			return nil, last
 		}
 		c.e.counts.retries.Add(1)
-		if lock, err = c.wait(ctx, next); err != nil {
-			err = oneline.Join(next.failed, err)
-		}
+		lock, err = c.wait(ctx, next)
+	}
+	if err != nil {
+		err = oneline.Join(last, err)
 	}
 	return lock, err
 }
@@ -112,7 +114,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 			return nil, nil
 		}
 	}
-	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 5))
+	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 3))
 	during, cancel := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer cancel()
 	during, stop := context.WithCancelCause(during)
@@ -127,7 +129,9 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 			c.first = rand.IntN(c.limit)
 		}
 		err = c.await(during, slotKey(c.first, c.name), next)
-		c.woken = err == nil
+		if c.woken = err == nil; !c.woken {
+			c.polls++
+		}
 	}
 	switch lock := c.state.leave(w); {
 	case lock != nil && lock.collect(c.asked):
@@ -135,10 +139,10 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 		return lock, nil
 	case lock != nil:
 		lock.lease.giveUp() // its validity ran out on the way
-	case during.Err() == nil || ctx.Err() != nil || errors.Is(err, ErrClosed):
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case during.Err() == nil || errors.Is(err, ErrClosed):
 		return nil, err
-	default:
-		c.polls++
 	}
 	return nil, nil
 }
@@ -211,6 +215,25 @@ func (n *nameState) wantedLocked() *nameState {
 		}
 	}
 	return n
+}
+
+// slotReleased wakes the contender for a permit here, now that a slot is free at the masters.
+func (n *nameState) slotReleased() {
+	if slot, _ := slotOf(n.name); slot < 0 {
+		return
+	}
+	n.shard.mu.Lock()
+	defer n.shard.unlock()
+	if w := n.wantedLocked().first; w != nil {
+		w.stopWaitLocked(n.shard)
+	}
+}
+
+// stopWaitLocked ends the wait of a contender for a permit, if w is its.
+func (w *waiter) stopWaitLocked(s *shard) {
+	if w.stop != nil {
+		s.ended = append(s.ended, contexts{cancels: map[*context.CancelCauseFunc]struct{}{w.stop: {}}})
+	}
 }
 
 // queueFirst puts a contender in front of the queue, so that it may be handed a permit while it waits.

@@ -108,6 +108,11 @@ var engines = []fault{
 		tests: "engine TestSetHasAFenceForEachName",
 	},
 	{
+		what: "a permit that is released at the masters wakes nobody here", file: "engine/lock.go",
+		old: "\tstate.slotReleased()\n", new: "",
+		tests: "engine TestPermitReleasedAtTheMastersWakesWhoWaitsHere",
+	},
+	{
 		what: "a permit is won by votes on several slots", file: "engine/set_contend.go",
 		old: "\tout := &a.outs[a.best]\n", new: "\tout := &a.outs[a.best]\n\tif granted := uint8(0); oneOf {\n\t\tfor i := range a.outs {\n\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t}\n\t\tif int(granted) >= quorum.Size(len(e.cfg.Masters)) {\n\t\t\tout.Verdict = quorum.Won\n\t\t}\n\t}\n",
 		tests: "engine TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
@@ -119,7 +124,7 @@ var engines = []fault{
 	},
 	{
 		what: "a permit with little validity left is neither handed over nor released", file: "engine/handover.go",
-		old: "case w == nil, q != n && l.until.Left(now) < w.ttl/2:", new: "case w == nil:",
+		old: "(!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2):", new: "!l.mayHandOver(now):",
 		tests: "engine TestPermitWithLittleValidityLeftIsReleasedAtTheMasters",
 	},
 	{
