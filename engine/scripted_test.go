@@ -291,6 +291,10 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 		}
 		select {
 		case <-changed:
+			if k.readers != nil { // one came or went
+				time.Sleep(half)
+				return nil
+			}
 		case <-time.After(left):
 		case <-ctx.Done():
 			return ctx.Err()
