@@ -75,6 +75,18 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	require.NoFileExists(t, history)
 }
 
+func TestChaosFindsNothingInTheEnginesReadersAndWriters(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "chaos", "--op", "read-write:80", "--local", "3", "--procs", "3", "--duration", "6s", "--seed", "1", "-o", "json", "-q",
+		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	writes := number(t, doc, "totals.fenced")
+	require.Positive(t, writes)
+	require.Greater(t, number(t, doc, "totals.acquired"), writes)
+}
+
 // Pauses are longer than leases, too: then the holder's lease ends without it.
 func TestChaosStopsAndKillsClients(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,12 @@ func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
 	require.Equal(t, exitUnsafe, code, stderr)
 	require.Contains(t, stdout, "SAFETY VIOLATION noop")
+	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--op", "read-write:80", "--keys", "1", "--procs", "3", "--workers", "1",
+		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
+	require.Equal(t, exitUnsafe, code, stderr)
+	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--op", "read-write:100", "--keys", "1", "--procs", "3", "--workers", "1",
+		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
+	requireMeasured(t, code, stderr)
 
 	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "1",
 		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
