@@ -30,6 +30,7 @@ const (
 	opMany      = mixable + 3
 	opReadWrite = mixable + 4 // each operation is opRead or opAcquireRelease
 	opRead      = mixable + 5
+	opPermit    = mixable + 6
 )
 
 // The operations other than mixes.
@@ -50,6 +51,9 @@ func Many(n int) Op { return Op{kind: opMany, number: n} }
 // else Acquire, hold, Release.
 func ReadWrite(reads int) Op { return Op{kind: opReadWrite, number: reads} }
 
+// Permit returns the operation of names that at most limit hold at once: AcquirePermit, hold, Release.
+func Permit(limit int) Op { return Op{kind: opPermit, number: limit} }
+
 var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opHold: "hold"}
 
 const (
@@ -66,6 +70,7 @@ var numbered = map[string]struct {
 	"all:":        {opAll, "names", 1, 1000},
 	"many:":       {opMany, "names", 1, 1000},
 	"read-write:": {opReadWrite, "reads among 100 operations", 0, 100},
+	"permit:":     {opPermit, "holders at once", 1, 1000},
 }
 
 // Extends reports whether op needs an Extender.
@@ -76,6 +81,9 @@ func (o Op) Several() bool { return o.kind == opAll || o.kind == opMany }
 
 // Shares reports whether op needs a SharedLocker.
 func (o Op) Shares() bool { return o.kind == opReadWrite }
+
+// Permits reports whether op needs a PermitLocker.
+func (o Op) Permits() bool { return o.kind == opPermit }
 
 // names returns how many names an operation takes.
 func (o Op) names() int {
@@ -96,7 +104,8 @@ func (o Op) has(kind opKind) bool {
 	return o.kind == kind
 }
 
-// waits reports whether an operation waits for a lock that another worker will release.
+// waits reports whether an operation waits for a lock that another worker will release. Who waits for a permit waits for
+// several holders, of which none hands over to it.
 func (o Op) waits() bool {
 	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend) || o.kind == opAll
 }
@@ -146,7 +155,7 @@ func (o Op) String() string {
 // MarshalText and UnmarshalText make an Op a JSON string and a flag value.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads acquire-release, try, extend, hold, all:N, many:N, read-write:READS, or a mix of the first three by
+// UnmarshalText reads acquire-release, try, extend, hold, all:N, many:N, read-write:READS, permit:K, or a mix of the first three by
 // weight: mix:acquire-release=90,try=8,extend=2. In a mix, extend acquires, extends once half
 // way through the hold, and releases.
 func (o *Op) UnmarshalText(b []byte) error {
@@ -167,7 +176,7 @@ func (o *Op) UnmarshalText(b []byte) error {
 	}
 	kind := slices.Index(opNames[:], string(b))
 	if kind < 0 {
-		return wrong("Op", "op", "must be one of %s, all:N, many:N or read-write:READS, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
+		return wrong("Op", "op", "must be one of %s, all:N, many:N, read-write:READS or permit:K, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
 	}
 	*o = Op{kind: opKind(kind)}
 	return nil

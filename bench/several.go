@@ -56,8 +56,12 @@ func (w *worker) drawKeys(key int) {
 // enter notes in the audit that this worker holds all of w.keys.
 func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 	w.stamps = w.stamps[:0]
-	if op == opRead {
+	switch op {
+	case opRead:
 		w.stamps = append(w.stamps, w.r.audit.read(w.keys[0], w.number, now, until, w.r.now))
+		return 0
+	case opPermit:
+		w.stamps = append(w.stamps, w.r.audit.permit(w.keys[0], w.number, now, until, w.r.now))
 		return 0
 	}
 	several, _ := held.(ManyFencer)

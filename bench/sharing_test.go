@@ -278,7 +278,7 @@ func TestPartsSeeReadersAndWritersOfEachOther(t *testing.T) {
 func TestLockerWithoutReadersEndsARunOfThem(t *testing.T) {
 	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: ReadWrite(50)})
 	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "--op read-write:50: one has no readers")
+	require.ErrorContains(t, err, "--op read-write:50: one lets nobody share a name so")
 }
 
 func TestReadersAreDrawnByTheirShare(t *testing.T) {
@@ -292,4 +292,129 @@ func TestReadersAreDrawnByTheirShare(t *testing.T) {
 		require.Equal(t, draws, got[opRead]+got[opAcquireRelease])
 		require.InDelta(t, float64(reads)/100*draws, got[opRead], 200)
 	}
+}
+
+func TestAuditSeesOneHolderTooMany(t *testing.T) {
+	for _, limit := range []int{1, 3} {
+		a := shares(Permit(limit))
+		var stamps []int64
+		for worker := range limit {
+			stamps = append(stamps, a.permit(0, worker, 10*ms, 100*ms, at(10*ms)))
+			a.permit(1, worker, 10*ms, 50*ms, at(10*ms)) // another name
+		}
+		for round := range 2 * limit { // one leaves, another comes
+			require.True(t, a.leave(0, stamps[round%limit], 20*ms))
+			stamps[round%limit] = a.permit(0, limit+round, 20*ms, 100*ms, at(20*ms))
+		}
+		for worker := range limit {
+			a.permit(1, worker, 50*ms, 90*ms, at(50*ms)) // after those that were never released
+		}
+		require.Zero(t, a.overlaps().Load())
+		require.Zero(t, a.permit(0, 99, 30*ms, 100*ms, at(30*ms)))
+		require.EqualValues(t, 1, a.overlaps().Load())
+		require.EqualValues(t, 30*ms+1, a.firstViolation(0).Load())
+		require.True(t, a.leave(0, stamps[0], 40*ms))
+		require.NotZero(t, a.permit(0, 99, 40*ms, 100*ms, at(40*ms)))
+		require.EqualValues(t, 1, a.overlaps().Load())
+	}
+}
+
+func TestAuditForgivesTheHolderOfAPermitThatSleptThroughItsLease(t *testing.T) {
+	a := shares(Permit(2))
+	a.permit(0, 2, 12*ms, 100*ms, at(12*ms))
+	a.permit(0, 3, 12*ms, 100*ms, at(12*ms))
+	require.Zero(t, a.permit(0, 1, 0, 10*ms, at(20*ms)))
+	require.Zero(t, a.permit(0, 1, 20*ms, 20*ms, at(20*ms)), "makes no claim")
+	require.Zero(t, a.overlaps().Load())
+	a.permit(1, 2, 0, 15*ms, at(0))         // ends while worker 1 sleeps,
+	a.permit(1, 3, 16*ms, 99*ms, at(16*ms)) // and this one follows it
+	require.NotZero(t, a.permit(1, 1, 10*ms, 100*ms, at(20*ms)))
+	require.Zero(t, a.overlaps().Load())
+	a.permit(0, 4, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
+	require.EqualValues(t, 1, a.overlaps().Load())
+}
+
+// showing returns a clock that shows times one after the other, and then the last.
+func showing(times ...int64) func() int64 {
+	return func() int64 {
+		now := times[0]
+		if len(times) > 1 {
+			times = times[1:]
+		}
+		return now
+	}
+}
+
+func TestAuditForgivesALeaseThatEndsWhileItLooks(t *testing.T) {
+	a := shares(Permit(1))
+	a.permit(0, 2, 0, 15*ms, at(0))
+	a.permit(1, 2, 12*ms, 100*ms, at(12*ms))
+	a.permit(1, 1, 0, 10*ms, showing(9*ms, 20*ms)) // its own
+	require.NotZero(t, a.permit(0, 3, 9*ms, 100*ms, showing(14*ms, 15*ms)), "the other's")
+	require.Zero(t, a.overlaps().Load())
+	a.permit(0, 1, 20*ms, 30*ms, showing(20*ms, 29*ms))
+	require.EqualValues(t, 1, a.overlaps().Load())
+}
+
+func TestSlotsAreFullOnlyIfNobodyMovesBetweenTwoLooks(t *testing.T) {
+	one, other, moved := stampOf(1, 20*ms), stampOf(2, 15*ms), stampOf(2, 30*ms)
+	require.True(t, takenThroughout([]int64{one, other}, []int64{one, other}, 14*ms))
+	require.False(t, takenThroughout([]int64{one, other}, []int64{one, other}, 15*ms))
+	require.False(t, takenThroughout([]int64{one, other}, []int64{one, moved}, 14*ms))
+	require.False(t, takenThroughout([]int64{one, 0}, []int64{one, 0}, 14*ms))
+}
+
+func TestAuditIsSilentForASemaphoreUnderRace(t *testing.T) {
+	const limit = 3
+	a := shares(Permit(limit))
+	base := time.Now()
+	now := func() int64 { return int64(time.Since(base)) }
+	permits := make(chan struct{}, limit)
+	var done sync.WaitGroup
+	for w := range 8 {
+		done.Go(func() {
+			for range 5000 {
+				permits <- struct{}{}
+				t := now()
+				a.leave(0, a.permit(0, w, t, t+int64(time.Hour), now), now())
+				<-permits
+			}
+		})
+	}
+	done.Wait()
+	require.Zero(t, a.overlaps().Load())
+}
+
+// permits grants slots permits of each name, whatever the limit.
+type permits struct{ *leases }
+
+func (p permits) AcquirePermit(ctx context.Context, name string, _ int, ttl time.Duration) (Held, error) {
+	return p.Acquire(ctx, name, ttl)
+}
+
+func TestAuditOfARunSeesOneHolderTooMany(t *testing.T) {
+	for slots, violated := range map[int]bool{2: false, 3: false, 4: true} {
+		virtual(t, nil, permits{newLeases(slots, time.Millisecond)}, crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, violated, r.Safety.Violated(), slots)
+			require.Greater(t, r.Totals.Acquired, int64(500))
+			require.Nil(t, r.Latency.Handover, "nobody hands over to a certain one")
+		})
+	}
+}
+
+func TestPartsSeeOneHolderTooManyAmongThem(t *testing.T) {
+	for slots, violated := range map[int]bool{2: false, 3: true} {
+		cfg := crowded(Permit(2))
+		cfg.Workers, cfg.Procs, cfg.Keys, cfg.KeyPrefix, cfg.Duration, cfg.History = 1, 4, 1, "k", 300*time.Millisecond, 64
+		r := inParts(t, permits{newLeases(slots, time.Millisecond)}, cfg)
+		require.Equal(t, violated, r.Safety.Violated(), slots)
+		require.Equal(t, violated, len(r.History) > 0)
+	}
+}
+
+func TestLockerWithoutPermitsEndsARunOfThem(t *testing.T) {
+	_, err := Run(t.Context(), "one", newCrowd(""), Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Permit(2)})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "--op permit:2: one lets nobody share a name so")
 }

@@ -210,8 +210,8 @@ func (w *worker) acquire(now int64, op opKind) (held Held, timedOut bool, err er
 	switch op {
 	case opAll, opMany:
 		held, err = w.takeSeveral(ctx, op)
-	case opRead:
-		held, err = w.takeShared(ctx)
+	case opRead, opPermit:
+		held, err = w.takeShared(ctx, op)
 	case opTry:
 		held, err = w.r.locker.TryAcquire(ctx, w.r.names[w.keys[0]], w.r.cfg.TTL)
 	default:

@@ -26,6 +26,11 @@ func (Noop) AcquireShared(ctx context.Context, _ string, _ time.Duration) (bench
 	return Noop{}, ctx.Err()
 }
 
+// AcquirePermit grants.
+func (Noop) AcquirePermit(ctx context.Context, _ string, _ int, _ time.Duration) (bench.Held, error) {
+	return Noop{}, ctx.Err()
+}
+
 // Until returns the zero time: a Noop never ends.
 func (Noop) Until() time.Time { return time.Time{} }
 

@@ -55,6 +55,8 @@ type Impl struct {
 	Several bool
 	// Readers says that it has readers: it is a bench.SharedLocker.
 	Readers bool
+	// Permits says that several may hold a name: it is a bench.PermitLocker.
+	Permits bool
 	// Single says that it uses only the first master.
 	Single bool
 	// Fences says that its locks have fencing tokens if Options.Fencing is set.
@@ -92,7 +94,7 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Readers: true, Lock: Noop{}, Yardstick: true,
+		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Readers: true, Permits: true, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
 }
@@ -109,6 +111,8 @@ func (i Impl) Can(op bench.Op) bool {
 		ok = i.Several
 	case op.Shares():
 		ok = i.Readers
+	case op.Permits():
+		ok = i.Permits
 	}
 	return ok
 }
