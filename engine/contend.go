@@ -68,9 +68,11 @@ func (e *Engine) newContender(most int, waitWhenFull bool) contender {
 // ask checks what the caller asks for, and that it may still be asked for.
 func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (err error) {
 	e := c.e
-	if c.name, err = e.cfg.key(name); err != nil {
+	key, err := e.cfg.key(name)
+	if err != nil {
 		return err
 	}
+	c.name += key // behind the mark of permits, if it is there
 	if c.ttl, err = e.cfg.lease(ttl); err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 		if err != nil {
 		} else if next.await {
-			if err = c.await(ctx, next); err == nil {
+			if err = c.await(ctx, c.name, next); err == nil {
 				err = e.pause(ctx, c.gap())
 			}
 		} else {
@@ -199,13 +201,13 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// await waits until the name may be free, and then for a random delay. All who wait are woken at once, and
+// await waits until a name may be free, and then for a random delay. All who wait are woken at once, and
 // three that ask at once would split the vote. After a long delay await checks once whether the name is still
 // free.
-func (c *contender) await(ctx context.Context, next step) error {
+func (c *contender) await(ctx context.Context, name string, next step) error {
 	e := c.e
 	asked := clock.Now()
-	if err := c.awaken(ctx); err != nil {
+	if err := c.awaken(ctx, name); err != nil {
 		return err
 	}
 	c.crowd.Woken(clock.Now().Sub(asked))
@@ -215,7 +217,7 @@ func (c *contender) await(ctx context.Context, next step) error {
 		return err
 	}
 	asked = clock.Now()
-	err := c.awaken(ctx)
+	err := c.awaken(ctx, name)
 	if err == nil && c.crowd.Held(clock.Now().Sub(asked)) {
 		err = e.pause(ctx, redlock.Jitter(next.from, longest, fastrand.Uint32n))
 	}
@@ -278,7 +280,7 @@ func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
 // raising returns the request of that second round trip.
 func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.Request {
 	e.counts.raised.Add(1)
-	req.Op, req.Set, req.Among = pipeline.Extend, 0, won.Granted
+	req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, won.Granted
 	return req
 }
 
@@ -300,12 +302,20 @@ func (c *contender) conclude(req *pipeline.Request, out *pipeline.Outcome, next 
 		}
 		next = c.retry(err)
 	}
+	return nil, c.refused(req, out, next)
+}
+
+// refused undoes an attempt that failed, and notes why it did.
+func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next step) step {
+	e := c.e
 	e.counts.attempt(next, *out)
-	c.state.failedFor(next.kind)
+	if c.state != nil {
+		c.state.failedFor(next.kind)
+	}
 	req.Alone = out.Denied != nil
 	e.undo(*req)
 	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), *out)
-	return nil, next
+	return next
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.

@@ -187,6 +187,23 @@
 // whole line is through, or until a holder leaves the name open, twice a second. Names that never are
 // free at the same moment keep a Set waiting for as long as its ctx.
 //
+// # Permits
+//
+//	err := locks.DoPermit(ctx, "invoice-printer", 8, 10*time.Second, func(ctx context.Context) error {
+//		... // at most 8 callers of all processes are here
+//	})
+//
+// AcquirePermit takes one of up to 64 permits of a name. Each is a slot, and each slot a lock with a key of
+// its own. So a permit is renewed, lost, released and fenced as a lock is, within its slot (Lock.Slot); the
+// fences of different slots have no order. Nobody counts: a count at each master would let too many in.
+//
+// Each master grants the first free slot that a caller asks for, so a permit takes one round trip while
+// slots are free. Callers of one process that were refused queue in order; one of them may be overtaken while
+// it asks the masters. What it does not promise: fairness among processes. Who waits is woken by a slot that
+// it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
+// rarely, up to once in 32 times that. Processes that name different limits are bounded by the largest.
+// A permit cannot be adopted, and admin.Inspect does not find it.
+//
 // # Leader election
 //
 //	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {

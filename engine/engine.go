@@ -30,7 +30,7 @@ type Engine struct {
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
 	adopted atomic.Uint64  // how many locks, so far
-	sets    atomic.Uint64  // how many attempts at sets, so far
+	sets    atomic.Uint64  // how many attempts at sets and permits, so far
 	began   clock.Instant  // fixed
 	looked  atomic.Int64   // when a stranger was last looked for; ns since began
 }
@@ -195,7 +195,7 @@ func (e *Engine) Close() error {
 // undo sends a release that nobody waits for.
 func (e *Engine) undo(req pipeline.Request) {
 	if req.Op != pipeline.Pass {
-		req.Op, req.Set = pipeline.Release, 0
+		req.Op, req.Set, req.OneOf = pipeline.Release, 0, false
 	}
 	e.pipe.Post(req)
 }

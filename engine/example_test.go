@@ -86,6 +86,19 @@ func ExampleEngine_DoAll() {
 	}
 }
 
+// At most four workers of all processes print at once. The slot says which printer is theirs.
+func ExampleEngine_AcquirePermit() {
+	var locks *engine.Engine // from engine.New
+	ctx := context.Background()
+	permit, err := locks.AcquirePermit(ctx, "printers", 4, 10*time.Second)
+	if err != nil {
+		log.Print(err) // errors.Is: engine.ErrTaken, engine.ErrNoQuorum, ctx's error
+		return
+	}
+	defer permit.Release(ctx)
+	log.Print("prints on printer ", permit.Slot())
+}
+
 // One process of many drains the queue; the others stand by and follow.
 func ExampleEngine_Lead() {
 	var locks *engine.Engine // from engine.New, with Config.Fencing

@@ -34,11 +34,12 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	l.holder = nil
 	l.kept, l.warn, l.fault = false, 0, nil
 	n := l.state
-	w := n.first
+	q := n.wantedLocked()
+	w := q.first
 	switch {
 	case l.ended:
 		return true, false
-	case w == nil:
+	case w == nil, q != n && (!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2):
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
@@ -58,9 +59,12 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		return false, false
 	}
 	l.ttl = w.ttl // what its renewals ask for
-	n.popLocked()
+	q.popLocked()
 	l.holder = l.handleLocked()
 	w.lock = l.holder
+	if w.stop != nil {
+		n.shard.ended = append(n.shard.ended, contexts{cancels: map[*context.CancelCauseFunc]struct{}{w.stop: {}}})
+	}
 	w.ready <- struct{}{}
 	return false, false
 }

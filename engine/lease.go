@@ -257,7 +257,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	}
 	l.state.shard.unlock()
 	if a.x == nil && !ended {
-		l.e.renewed(l.name[len(l.e.cfg.Prefix):], err)
+		l.e.renewed(l.e.cfg.nameOf(l.name), err)
 	}
 	if undo {
 		l.e.undo(req)

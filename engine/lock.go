@@ -34,7 +34,7 @@ type Lock struct {
 }
 
 // Name returns the name that was locked.
-func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
+func (l *Lock) Name() string { return l.lease.e.cfg.nameOf(l.lease.name) }
 
 // Fence returns the lock's fencing token. It is larger than that of every earlier holder of the name, in
 // any process, however long any was paused, and below 2^53 (package comment, Fencing). A resource that
@@ -182,7 +182,8 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	if max > 0 {
 		stop = now.Add(max)
 	}
-	if !l.lease.changesLocked(l, now, func(r *reader) { r.kept, r.stop = true, stop }) {
+	asks := l.lease.readers[l]
+	if asks.kept, asks.stop = true, stop; !l.lease.asksLocked(l, now, asks) {
 		l.lease.keep(now, stop)
 	}
 	l.lease.scheduleLocked(now)
@@ -210,7 +211,8 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	if fn == nil {
 		left = 0
 	}
-	if !l.lease.changesLocked(l, now, func(r *reader) { r.warn = left }) {
+	asks := l.lease.readers[l]
+	if asks.warn = left; !l.lease.asksLocked(l, now, asks) {
 		l.lease.warn, l.lease.warned = left, false
 	}
 	l.lease.scheduleLocked(now)
@@ -297,7 +299,7 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	if !l.lease.changesLocked(l, r.began, func(r *reader) { *r = reader{} }) {
+	if !l.lease.asksLocked(l, r.began, reader{}) {
 		l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
 	}
 	return nil

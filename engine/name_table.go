@@ -111,10 +111,11 @@ type waiter struct {
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
-	lock       *Lock  // handed over
-	inherited  *lease // handed over, but to be extended first
-	yieldFirst bool   // other processes contend first
-	err        error  // ErrClosed, after Close
+	lock       *Lock                    // handed over
+	inherited  *lease                   // handed over, but to be extended first
+	yieldFirst bool                     // other processes contend first
+	err        error                    // ErrClosed, after Close
+	stop       *context.CancelCauseFunc // of the wait of a contender for a permit; nil: it is none
 }
 
 type waiterKind uint8
@@ -137,7 +138,11 @@ func (t *nameTable) init() {
 	}
 }
 
-func (t *nameTable) index(name string) uint64 { return maphash.String(t.seed, name) % nameShards }
+// index returns the place of a name's shard. The permits of a name share its.
+func (t *nameTable) index(name string) uint64 {
+	_, of := slotOf(name)
+	return maphash.String(t.seed, of) % nameShards
+}
 
 func (t *nameTable) shard(name string) *shard { return &t.shards[t.index(name)] }
 

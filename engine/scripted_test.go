@@ -20,10 +20,10 @@ type scripted struct {
 	delay   time.Duration
 	keys    map[string]scriptedKey
 	intents map[string]time.Time // until when they keep readers out; nil: there was none
-	log     []pipeline.Request // as executed
-	when    []time.Time        // the same
-	away    bool               // no master answers, after delay
-	yes     uint8              // masters that say yes when they agree; 0: all five
+	log     []pipeline.Request   // as executed
+	when    []time.Time          // the same
+	away    bool                 // no master answers, after delay
+	yes     uint8                // masters that say yes when they agree; 0: all five
 	round   pipeline.Origin
 	sent    int           // requests, executed or not
 	last    chan struct{} // closed when the request that was sent last is executed
@@ -146,6 +146,15 @@ func (s *scripted) execute(reqs ...pipeline.Request) (outs []pipeline.Outcome) {
 		}
 		outs = append(outs, out)
 	}
+	if reqs[0].OneOf && !s.away {
+		for i, taken := 0, false; i < len(reqs); i++ {
+			if !taken && outs[i].Held == 0 {
+				taken, outs[i] = true, s.executeLocked(reqs[i])
+			}
+			outs[i].Origin = pipeline.OriginForeign + s.round
+		}
+		return outs
+	}
 	if refused && reqs[0].Set != 0 && !s.away {
 		s.log, s.when = append(s.log, reqs...), append(s.when, slices.Repeat([]time.Time{time.Now()}, len(reqs))...)
 		return outs
@@ -240,7 +249,7 @@ func (s *scripted) doAll(ctx context.Context, reqs ...pipeline.Request) ([]pipel
 	case <-ctx.Done():
 		for _, req := range reqs {
 			if req.Op == pipeline.Acquire {
-				req.Op, req.Set = pipeline.Release, 0
+				req.Op, req.Set, req.OneOf = pipeline.Release, 0, false
 				s.Post(req)
 			}
 		}

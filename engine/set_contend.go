@@ -76,7 +76,7 @@ func (c *setContender) contend(ctx context.Context) (*Set, error) {
 		last = next.failed
 		if err = c.intend(ctx); err != nil {
 		} else if next.await {
-			err = c.await(ctx, next)
+			err = c.await(ctx, c.name, next)
 		} else {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 		}
@@ -170,34 +170,13 @@ func (c *setContender) leave() {
 // attempt asks the masters once, as contender.attempt does. Then c contends no more.
 func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	e := c.e
-	reqs, outs := make([]pipeline.Request, len(c.keys)), make([]pipeline.Outcome, len(c.keys))
-	number := e.sets.Add(1)
-	for i, key := range c.keys {
-		if reqs[i] = c.request(key); len(reqs) > 1 {
-			reqs[i].Set = number
-		}
-	}
-	handed := clock.Now()
-	if err := c.askAll(ctx, reqs, outs); err != nil {
+	a, err := c.askJointly(ctx, c.keys, false)
+	if err != nil {
 		return nil, step{}, err
 	}
-	out := outs[0] // all have the same votes
-	start, next := c.judge(&reqs[0], &out, handed)
-	c.sample(&out, start)
-	for i := range reqs {
-		reqs[i].Origin, reqs[i].Fence = outs[i].Origin, outs[i].Fence
-	}
-	if next.hold && e.cfg.Fencing {
-		second, err := c.raiseAll(ctx, reqs, outs)
-		if err != nil {
-			return nil, step{}, err
-		}
-		if second != nil {
-			next = c.raised(&out, second, start)
-		}
-	}
+	next, outs := a.next, a.outs
 	if next.hold {
-		s, err := c.takeAll(reqs, outs, start)
+		s, err := c.takeAll(a.reqs, outs, a.start)
 		if err == nil {
 			return s, next, nil
 		}
@@ -210,27 +189,69 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		}
 	}
 	c.name, c.state = c.keys[kept], c.states[kept]
-	e.counts.attempt(next, out)
+	e.counts.attempt(next, outs[0])
 	c.state.failedFor(next.kind)
-	c.undoAll(reqs, outs)
+	e.undoAll(a.reqs, outs)
 	if next.again {
 		c.leave()
 	}
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), out)
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[0])
 	return nil, next, nil
 }
 
+// A joint attempt asks for several names at once: for a set, or for one of a choice.
+type joint struct {
+	reqs  []pipeline.Request
+	outs  []pipeline.Outcome
+	best  int           // whose votes decide: all of a set have the same
+	start clock.Instant // of validity
+	next  step
+}
+
+// askJointly asks the masters once. It raises fencing tokens that too few masters store.
+func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (a joint, err error) {
+	e := c.e
+	a.reqs, a.outs = make([]pipeline.Request, len(keys)), make([]pipeline.Outcome, len(keys))
+	number := e.sets.Add(1)
+	for i, key := range keys {
+		if a.reqs[i] = c.request(key); len(keys) > 1 {
+			a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf
+		}
+	}
+	handed := clock.Now()
+	if err := e.askAll(ctx, a.reqs, a.outs); err != nil {
+		return a, err
+	}
+	for i := range a.outs {
+		a.reqs[i].Origin, a.reqs[i].Fence = a.outs[i].Origin, a.outs[i].Fence
+		if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
+			a.best = i
+		}
+	}
+	out := &a.outs[a.best]
+	a.start, a.next = c.judge(&a.reqs[a.best], out, handed)
+	c.sample(out, a.start)
+	if !a.next.hold || !e.cfg.Fencing {
+		return a, nil
+	}
+	second, err := e.raiseAll(ctx, a.reqs, a.outs)
+	if second != nil {
+		a.next = c.raised(out, second, a.start)
+	}
+	return a, err
+}
+
 // askAll asks the masters. If ctx ends first, nothing stays locked.
-func (c *setContender) askAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (failed error) {
+func (e *Engine) askAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (failed error) {
 	errs := make([]error, len(reqs))
-	c.e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
+	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
 		outs[i], errs[i] = *out, err
 		failed = cmp.Or(failed, err)
 	})
 	for i := range reqs {
 		if failed != nil && errs[i] == nil { // decided at the moment when ctx ended; the pipeline undoes the others
 			reqs[i].Origin = outs[i].Origin
-			c.e.undo(reqs[i])
+			e.undo(reqs[i])
 		}
 	}
 	return failed
@@ -238,11 +259,10 @@ func (c *setContender) askAll(ctx context.Context, reqs []pipeline.Request, outs
 
 // raiseAll raises the fencing tokens that too few masters store. It returns the outcome, if it was needed: one that
 // is not won, or any.
-func (c *setContender) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
-	e := c.e
+func (e *Engine) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
 	var raises []pipeline.Request
 	for i := range reqs {
-		if e.mustRaise(&outs[i]) {
+		if outs[i].Verdict == quorum.Won && e.mustRaise(&outs[i]) {
 			raises = append(raises, e.raising(reqs[i], &outs[i]))
 		}
 	}
@@ -254,15 +274,15 @@ func (c *setContender) raiseAll(ctx context.Context, reqs []pipeline.Request, ou
 		}
 	})
 	if failed != nil {
-		c.undoAll(reqs, outs)
+		e.undoAll(reqs, outs)
 	}
 	return second, failed
 }
 
-func (c *setContender) undoAll(reqs []pipeline.Request, outs []pipeline.Outcome) {
+func (e *Engine) undoAll(reqs []pipeline.Request, outs []pipeline.Outcome) {
 	for i := range reqs {
 		reqs[i].Alone = outs[i].Denied != nil
-		c.e.undo(reqs[i])
+		e.undo(reqs[i])
 	}
 }
 

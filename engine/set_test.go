@@ -304,7 +304,9 @@ func TestSetThatIsNotAcquiredSaysWhyAsALockDoes(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.NotErrorIs(t, err, ErrTaken)
 		end()
-		s.set(func() { s.away, s.keys["a"] = false, scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)} })
+		s.set(func() {
+			s.away, s.keys["a"] = false, scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)}
+		})
 		time.Sleep(time.Second)
 		cancel()
 		short, end = context.WithTimeout(t.Context(), time.Second)

@@ -91,15 +91,13 @@ func (l *lease) letInLocked(now clock.Instant) {
 	}
 }
 
-// changesLocked changes what a reader asks of the renewals. They go on while a reader asks for it, and warn at the earliest
+// asksLocked notes what a reader asks of the renewals. They go on while a reader asks for it, and warn at the earliest
 // time that one asked for. It reports false if h is no reader.
-func (l *lease) changesLocked(h *Lock, now clock.Instant, change func(*reader)) bool {
-	r, reads := l.readers[h]
-	if !reads {
+func (l *lease) asksLocked(h *Lock, now clock.Instant, asks reader) bool {
+	if _, reads := l.readers[h]; !reads {
 		return false
 	}
-	change(&r)
-	l.readers[h] = r
+	l.readers[h] = asks
 	var all reader
 	forever := false
 	for _, r := range l.readers {
@@ -153,14 +151,14 @@ func (c *contender) withdraw() {
 	}
 }
 
-// awaken returns when the name may be free, or when the intent is to be repeated.
-func (c *contender) awaken(ctx context.Context) error {
+// awaken returns when a name may be free, or when the intent is to be repeated.
+func (c *contender) awaken(ctx context.Context, name string) error {
 	if !c.awaitsReaders {
-		return c.e.pipe.Await(ctx, c.name, c.e.cfg.RetryHeld)
+		return c.e.pipe.Await(ctx, name, c.e.cfg.RetryHeld)
 	}
 	soon, cancel := context.WithTimeout(ctx, intentEvery)
 	defer cancel()
-	if err := c.e.pipe.Await(soon, c.name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
+	if err := c.e.pipe.Await(soon, name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
 		return err
 	}
 	return nil

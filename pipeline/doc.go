@@ -196,6 +196,10 @@
 // acquire like others, with its own release. The script takes those that MSETEX does not: by a MSETNX and a
 // PEXPIRE for each. Its answer says which name is held.
 //
+// A choice (Request.OneOf) stays together as a set does. Each master grants the first of it that is free, and answers
+// for each that it is held, granted or not tried. At most one wins, since a master grants one. When the last master has
+// answered, the round releases those that did not win and may be somewhere.
+//
 // If an ACL denies a name of a folded call, the server refuses the call unexecuted, and each
 // entry is asked for again, alone. A plain acquire is alone anyway, and so is the release of a
 // denied name (Request.Alone).

@@ -105,9 +105,9 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 	case scripts.Inspect.SHA1:
 		text, ok := f.getLocked(args[0])
 		if !ok {
-			return bulk("0\n\n-2\n")
+			return bulk("0\n\n-2\n0\n")
 		}
-		return bulk(fmt.Sprint("0\n\n", time.Until(f.data[args[0]].ends).Milliseconds(), "\n", text))
+		return bulk(fmt.Sprint("0\n\n", time.Until(f.data[args[0]].ends).Milliseconds(), "\n0\n", text))
 	case scripts.Extend.SHA1:
 		return fmt.Sprintf(":%d\r\n", f.extendLocked(args[0], args[1], args[2]))
 	}
@@ -153,7 +153,8 @@ func requestsIn(args []string) int {
 type batchEntry struct {
 	op              Op
 	name, token, ms string
-	set             int // how many are in the set of an Acquire
+	set             int  // how many are in the set of an Acquire
+	oneOf           bool // the set is a choice
 }
 
 // batchEntries reads a call of the batch script, as the script does.
@@ -170,8 +171,8 @@ func batchEntries(args []string) (entries []batchEntry) {
 		}
 		for range count {
 			e := batchEntry{name: names[len(entries)], token: tokens[len(entries)]}
-			if ms, set := strings.CutPrefix(runs[0], "&"); set {
-				e.op, e.ms, e.set = Acquire, ms, count
+			if set := strings.TrimLeft(runs[0], "&|"); set != runs[0] {
+				e.op, e.ms, e.set, e.oneOf = Acquire, set, count, runs[0][0] == '|'
 			} else if e.op = Release; runs[0] != "-" {
 				e.op, e.ms = Extend, runs[0]
 			}
@@ -190,9 +191,21 @@ func (f *fake) acquireLocked(name, token, ms string) bool {
 	return true
 }
 
-// takeLocked takes all names of a set, or none, and returns the votes.
+// takeLocked takes all names of a set, or none, and returns the votes. Of a choice it takes the first that is free.
 func (f *fake) takeLocked(set []batchEntry) string {
 	votes := ""
+	for i, e := range set {
+		switch {
+		case !e.oneOf:
+		case f.acquireLocked(e.name, e.token, e.ms):
+			return votes + "1" + strings.Repeat("n", len(set)-1-i)
+		default:
+			votes += "0"
+		}
+	}
+	if votes != "" {
+		return votes
+	}
 	for _, e := range set {
 		if _, held := f.getLocked(e.name); held {
 			votes += "0"

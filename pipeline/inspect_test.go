@@ -132,14 +132,16 @@ func TestAnswersOfAnInspectionAreRead(t *testing.T) {
 		left  time.Duration
 		err   error
 	}{
-		{text("0\n\n-2\n"), "", 0, nil},
-		{text("0\n\n0\nx"), "x", 0, nil},
-		{text("2\nfirst\n1500\na\nb "), "a\nb ", 1500 * time.Millisecond, nil},
-		{text("0\n\n-1\nx"), "x", NoExpiry, nil},
-		{text("0\n\n-1\n"), "", 0, conn.ErrUnexpected},
-		{text("0\n\n-2\nx"), "", 0, conn.ErrUnexpected},
-		{text("x\n\n1\nx"), "", 0, conn.ErrUnexpected},
-		{text("0\n\nx\nx"), "", 0, conn.ErrUnexpected},
+		{text("0\n\n-2\n0\n"), "", 0, nil},
+		{text("0\n\n0\n0\nx"), "x", 0, nil},
+		{text("2\nfirst\n1500\n0\na\nb "), "a\nb ", 1500 * time.Millisecond, nil},
+		{text("0\n\n-1\n0\nx"), "x", NoExpiry, nil},
+		{text("0\n\n-1\n0\n"), "", 0, conn.ErrUnexpected},
+		{text("0\n\n-2\n0\nx"), "", 0, conn.ErrUnexpected},
+		{text("x\n\n1\n0\nx"), "", 0, conn.ErrUnexpected},
+		{text("0\n\nx\n0\nx"), "", 0, conn.ErrUnexpected},
+		{text("0\n\n1\nx\nx"), "", 0, conn.ErrUnexpected},
+		{text("0\n\n1\nx"), "", 0, conn.ErrUnexpected},
 		{text("12"), "", 0, conn.ErrUnexpected},
 		{resp.Reply{}, "", 0, conn.ErrUnexpected},
 		{resp.Reply{Kind: resp.Number, Number: 1}, "", 0, conn.ErrUnexpected},
@@ -156,5 +158,6 @@ func TestAnswersOfAnInspectionAreRead(t *testing.T) {
 	require.EqualError(t, of(failed("BUSY")).Err, "BUSY")
 	require.EqualError(t, of(failed("MUXLOCKVALUE a string of 513 bytes")).Err, "muxlock: key holds no lock: a string of 513 bytes")
 	require.NotContains(t, of(text(strings.Repeat("secret", 2))).Err.Error(), "secret")
-	require.Equal(t, Value{Waiting: 2, Next: "first", Token: "x", Left: time.Second}, of(text("2\nfirst\n1000\nx")))
+	require.Equal(t, Value{Waiting: 2, Next: "first", Token: "x", Left: time.Second}, of(text("2\nfirst\n1000\n0\nx")))
+	require.Equal(t, Value{Readers: []string{"a", "b"}, Left: time.Second}, of(text("0\n\n1000\n2\na\nb")))
 }

@@ -11,9 +11,9 @@ import (
 
 // DoMany asks all masters for each of some requests as Do does, but its caller parks once, until all are
 // decided or ctx ends. The requests are queued one behind the other, so that they share rounds. Those of a set
-// (Request.Set) share one: each master grants all of them or none, so they have the same votes. Then DoMany
-// calls each for every request, in order, with what Do would have returned. The outcome may be used until
-// each returns.
+// (Request.Set) share one: each master grants all of them or none, so they have the same votes. Of a choice
+// (Request.OneOf) each master grants the first that is free. Then DoMany calls each for every request, in order,
+// with what Do would have returned. The outcome may be used until each returns.
 func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, out *Outcome, err error)) {
 	if len(reqs) == 0 {
 		return

@@ -242,7 +242,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 
 // refuseLocked casts m's vote against entry i of the part for its own name.
 func (p *part) refuseLocked(m *master, i int) {
-	if p.Entries[i].Set != 0 || p.Entries[i].Shared {
+	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf || q.Shared {
 		p.r.heldLocked(p.position(i))
 	}
 	p.voteLocked(m, i, quorum.Refused)

@@ -368,6 +368,7 @@ func (p *Pipeline) ticks() {
 		for _, m := range p.masters {
 			m.tickLocked(now)
 		}
+		p.formLocked() // of releases that the end of a round has queued
 		p.unlockAndWrite()
 	}
 }

@@ -35,6 +35,7 @@ type round struct {
 	held      map[int]int   // by entry of a set or a reader: how many masters refused it for this name
 	listed    []MasterError // what causesLocked returned last
 	listedFor uint64        // the masters in listed, one bit each
+	away      uint64        // the masters that were not asked, one bit each; fixed by begin
 	open      int           // masters that have not left; the last one recycles the round
 }
 
@@ -45,7 +46,7 @@ func (r *round) add(c *call) {
 	c.round = r.seq
 	r.calls = append(r.calls, c)
 	r.entries = append(r.entries, c.req)
-	if c.req.Op == Acquire && !c.req.Contended && !c.req.Shared {
+	if c.req.Op == Acquire && !c.req.Contended && !c.req.Shared && !c.req.OneOf {
 		r.sets++
 	}
 	if c.req.Op == Wait || c.req.Op == Pass {
@@ -58,15 +59,14 @@ func (r *round) add(c *call) {
 func (r *round) begin(asked int) {
 	r.open = asked
 	unasked := quorum.Tally{Unknown: uint8(len(r.masters) - asked)}
-	away := uint64(0)
 	for m, err := range r.causes {
 		if err != nil {
-			away |= 1 << m
+			r.away |= 1 << m
 		}
 	}
 	for range r.entries {
 		r.tallies = append(r.tallies, unasked)
-		r.unknown = append(r.unknown, away)
+		r.unknown = append(r.unknown, r.away)
 	}
 	if r.fenced {
 		r.grants = slices.Grow(r.grants, len(r.entries)*len(r.masters))[:len(r.entries)*len(r.masters)]
@@ -180,14 +180,26 @@ func (r *round) causesLocked(unknown uint64) []MasterError {
 	return r.listed
 }
 
-// leave is the last act of each asked master on the round.
+// leave is the last act of each asked master on the round. The caller holds Pipeline.mu.
 func (r *round) leave() {
 	r.mu.Lock()
 	r.open--
 	last := r.open == 0
 	r.mu.Unlock()
 	if last {
+		r.releaseSurplus()
 		r.recycle()
+	}
+}
+
+// releaseSurplus queues releases of what masters have granted of choices, or may have, beside what won. All have voted.
+func (r *round) releaseSurplus() {
+	for i := range r.entries {
+		q, t := r.entries[i], r.tallies[i]
+		if q.OneOf && (t.Granted > 0 || r.unknown[i]&^r.away != 0) && t.Verdict(len(r.masters)) != quorum.Won {
+			q.Op, q.Set, q.OneOf, q.Origin = Release, 0, false, conn.InRound(r.seq)
+			_ = r.masters[0].p.queueLocked(&call{req: q})
+		}
 	}
 }
 

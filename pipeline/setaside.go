@@ -57,7 +57,6 @@ func (m *master) setAside(cause error) {
 		m.written.Wait()
 	}
 	m.session = nil
-	p.mu.Unlock()
 	for i := range flights {
 		if f := &flights[i]; f.last {
 			f.part.r.leave()
@@ -66,6 +65,7 @@ func (m *master) setAside(cause error) {
 	for i := range unsent {
 		unsent[i].r.leave()
 	}
+	p.mu.Unlock()
 }
 
 // noteInDoubtLocked notes the acquires that the end of the connection leaves in doubt, and the

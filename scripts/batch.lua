@@ -3,11 +3,12 @@
 -- ARGV[i]      its token
 -- ARGV[n+1..]  runs of entries that are alike, as pairs: what to do, how many of them
 --              'ms' extend to that lease | '-' release | '&ms' a set: take all of them for that lease, or none
+--              '|ms' a choice: take the first of them that is free for that lease
 --              's-' release readers (see shared)
 -- Returns '' when every entry was extended, deleted or taken; else one character per entry:
 --   '1' extended, deleted or taken
 --   '0' another's or gone
---   'n' not tried: another name of its set is held
+--   'n' not tried: another name of its set is held, or an earlier one of its choice was taken or failed
 --   'e' the command failed; of a set, for one of its names
 -- and, if any entry failed, a line feed and the last error's text.
 -- Every command goes through pcall: an error at one entry must not hide what the
@@ -116,6 +117,18 @@ local function take(from, to, lease)
   end
 end
 
+-- takeFirst takes the first of a choice that is free.
+local function takeFirst(from, to, lease)
+  for i = from, to do
+    local reply = pcall('SET', KEYS[i], ARGV[i], 'NX', 'PX', lease)
+    vote(i, reply, reply and '1' or '0')
+    if reply then
+      for j = i + 1, to do vote(j, nil, 'n') end
+      return
+    end
+  end
+end
+
 local i, a = 1, n + 1
 while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
@@ -125,6 +138,8 @@ while i <= n do
     releaseReaders(i, last)
   elseif what:byte() == 38 then -- '&'
     take(i, last, what:sub(2))
+  elseif what:byte() == 124 then -- '|'
+    takeFirst(i, last, what:sub(2))
   else
     extend(i, last, what)
   end

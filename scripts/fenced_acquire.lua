@@ -9,12 +9,13 @@
 -- ARGV[1+n+i]  its register
 -- ARGV[1+2n+i] the fencing token that the caller proposes; it never gets less for a register
 -- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many; then
---              'msetex' if the server has that command. A ttl behind '&' is that of a set: all of them or none
+--              'msetex' if the server has that command. A ttl behind '&' is that of a set: all of them or none;
+--              one behind '|' that of a choice: the first of them that is free
 -- Returns the mark, a line feed, and '' when every lock was granted with its proposal; else a word per entry:
 --   '='       granted with the proposal
 --   a number  granted with that token: the register was not below the proposal
 --   '0'       held by another
---   'n'       not tried: another name of its set is held
+--   'n'       not tried: another name of its set is held, or an earlier one of its choice is free
 --   'e'       the command failed, or the register is missing or holds no number below 2^37-1
 -- with blanks between and, if any entry failed, a line feed and the last error's text.
 -- Returns the error MUXLOCKSET, and has done nothing, where the description is another or
@@ -49,14 +50,20 @@ local function valueOf(i)
 end
 
 local runs = {} -- from, to, ttl, whether it is a set
-local lease, spared = nil, {} -- the ttl of all runs, '' if they differ; entry of a set -> why none of it is granted
+local lease, spared = nil, {} -- the ttl of all runs, '' if they differ; entry of a set or choice -> why it is not granted
 do
   local i, a = 1, 2 + 3 * n
   while i <= n do
-    local to, set, ttl = i + ARGV[a + 1] - 1, ARGV[a]:match('^(&?)(.*)')
-    runs[#runs + 1] = {i, to, ttl, set ~= ''}
+    local to, kind, ttl = i + ARGV[a + 1] - 1, ARGV[a]:match('^([&|]?)(.*)')
+    runs[#runs + 1] = {i, to, ttl, kind == '&'}
     lease = (not lease or lease == ttl) and ttl or ''
-    if set ~= '' then
+    if kind == '|' then
+      local found = false
+      for j = i, to do
+        spared[j] = held[3 + j] and '0' or found and 'n'
+        found = found or not held[3 + j]
+      end
+    elseif kind == '&' then
       local free, sound = true, true
       for j = i, to do free = free and not held[3 + j] end
       for j = i, free and to or 0 do sound = sound and valueOf(j) end

@@ -48,14 +48,14 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "6e326f1d09855d839a6b40446427216d68c91f27"}
+	Batch   = Script{"batch", batchSource, "57b657baee4459113ff830034cd79f1b6ba119b4"}
 	Shared  = Script{"shared", sharedSource, "eee52fcf480ecac2c29e83280236f6b1de78d64c"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
 // them.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "3048b6e39c722333009fb90969bd4e9cdde36bac"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "ebf3862a5ba36b302e24b1164b2a13d22e52c320"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
 	Raise         = Script{"raise", raiseSource, "522ac642db7aa35acf63ffe6df5544677b2637b8"}
 	Open          = Script{"open", openSource, "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d"}
@@ -72,7 +72,7 @@ var (
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = Script{"inspect", inspectSource, "8432d35df17fbd9735170eb6b590db4e65aed8bc"}
+var Inspect = Script{"inspect", inspectSource, "aad170daac00b6430cf67b5082f0838167ad8ff9"}
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {

@@ -201,14 +201,14 @@ func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
 	for _, name := range oddNames {
 		got, err := inspect(name)
 		require.NoError(t, err)
-		require.Equal(t, "0\n\n-2\n", got)
+		require.Equal(t, "0\n\n-2\n0\n", got)
 		m.number("ZADD", "line of "+name, "2", "second", "1", "fi\nrst")
 		m.number("ZADD", "fenced line of "+name, "1", "third")
 		for _, token := range oddNames {
 			m.text("SET", name, token)
 			got, err := inspect(name)
 			require.NoError(t, err)
-			require.Equal(t, "3\nfi\n-1\n"+token, got)
+			require.Equal(t, "3\nfi\n-1\n0\n"+token, got)
 		}
 		begun := time.Now()
 		m.number("PEXPIRE", name, "500000")
@@ -235,5 +235,5 @@ func TestInspectReadsNothingOutThatIsNoLock(t *testing.T) {
 		require.Error(t, err)
 		require.True(t, strings.HasPrefix(err.Error(), class), err)
 	}
-	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "3", "just", "no line", "no line", "512"), len("0\n\n-1\n")+512)
+	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "3", "just", "no line", "no line", "512"), len("0\n\n-1\n0\n")+512)
 }

@@ -141,3 +141,11 @@ func TestReadersTakeNamesAndTokensAsBytes(t *testing.T) {
 	require.Equal(t, ones, m.batch(out...))
 	require.EqualValues(t, 0, m.number("DBSIZE"))
 }
+
+func TestInspectShowsReadersThatHaveNotRunOut(t *testing.T) {
+	m := newMaster(t)
+	require.Equal(t, "111", m.shared(entry{"a", "long", "90000"}, entry{"a", "short", "50000"}, entry{"a", "gone", "1"}))
+	time.Sleep(3 * time.Millisecond) // until it has run out
+	words := strings.Split(m.text("EVALSHA", Inspect.SHA1, "3", "a", "line", "fenced line", "512"), "\n")
+	require.Equal(t, []string{"2", "short", "long"}, words[3:])
+}

@@ -39,7 +39,7 @@ func lsCommand(s *settings) *cobra.Command {
 		Short: "List the locks whose names start with BEGINNING",
 		Long: `Scans all masters side by side: SCAN goes through all their keys, a thousand at a time.
 Then it asks about each name found, as status does, and lists what looks like a lock: a
-short string that expires. Keys of other programs may look the same; BEGINNING and --prefix
+short string that expires, or readers. Keys of other programs may look the same; BEGINNING and --prefix
 leave them out. A lock acquired or released meanwhile may be missing. A user of an ACL
 needs +scan.
 
@@ -70,7 +70,8 @@ type listing struct {
 type listed struct {
 	Name    string `json:"name"`
 	Verdict string `json:"verdict"`
-	On      int    `json:"on"` // number of masters that have a value
+	Readers int    `json:"readers"` // 0: a writer holds it, or nobody
+	On      int    `json:"on"`      // number of masters that have a value
 	Holder  string `json:"holder"`
 	LeftMs  *int64 `json:"left_ms"`
 }
@@ -82,7 +83,7 @@ func (l listing) text(w io.Writer) {
 		if n.LeftMs != nil {
 			left = duration(time.Duration(*n.LeftMs) * time.Millisecond)
 		}
-		rows = append(rows, []string{shown(n.Name), n.Verdict, fmt.Sprintf("%d of %d", n.On, l.Masters), left, n.Holder})
+		rows = append(rows, []string{shown(n.Name), n.Verdict, fmt.Sprintf("%d of %d", n.On, l.Masters), left, state{Readers: n.Readers, Holder: n.Holder}.by()})
 	}
 	table(w, rows)
 }
@@ -141,7 +142,7 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	}
 	found := []listed{}
 	for _, v := range states {
-		n := listed{Name: v.Name, Verdict: v.Verdict, Holder: v.Holder, LeftMs: v.LeftMs}
+		n := listed{Name: v.Name, Verdict: v.Verdict, Readers: v.Readers, Holder: v.Holder, LeftMs: v.LeftMs}
 		for _, m := range v.Masters {
 			if m.LeftMs != nil { // a lock expires; other keys may not
 				n.On++
@@ -185,21 +186,24 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 		return nil, failed(err)
 	}
 	defer client.Close()
-	names = map[string]bool{} // SCAN may name a key twice
-	for cursor := uint64(0); ; {
-		page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(literal(f.prefix+beginning)+"*").Count(1000).Type("string").Build()).AsScanEntry()
-		if err != nil {
-			return nil, failed(err)
-		}
-		for _, key := range page.Elements {
-			if name, ours := strings.CutPrefix(key, f.prefix); ours {
-				names[name] = true
+	names = map[string]bool{}                         // SCAN may name a key twice
+	for _, kind := range []string{"string", "zset"} { // a zset has readers
+		for cursor, begun := uint64(0), false; !begun || cursor != 0; begun = true {
+			page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(literal(f.prefix+beginning)+"*").Count(1000).Type(kind).Build()).AsScanEntry()
+			if err != nil {
+				return nil, failed(err)
+			}
+			for _, key := range page.Elements {
+				if name, ours := strings.CutPrefix(key, f.prefix); ours && !strings.HasPrefix(key, pipeline.ReservedPrefix) {
+					names[name] = true
+				}
+			}
+			if cursor = page.Cursor; len(names) > f.limit {
+				return names, nil
 			}
 		}
-		if cursor = page.Cursor; cursor == 0 || len(names) > f.limit {
-			return names, nil
-		}
 	}
+	return names, nil
 }
 
 // literal escapes text for a pattern of Redis.

@@ -96,6 +96,7 @@ type state struct {
 	SchemaVersion int     `json:"schema_version"`
 	Name          string  `json:"name"`
 	Verdict       string  `json:"verdict"`
+	Readers       int     `json:"readers"` // 0: a writer holds it, or nobody
 	Holder        string  `json:"holder"`
 	LeftMs        *int64  `json:"left_ms"` // null: not held, or never expires
 	Waiting       int     `json:"waiting"` // processes in line
@@ -107,6 +108,7 @@ type state struct {
 type holds struct {
 	Address string `json:"address"`
 	State   string `json:"state"` // held, free or unknown
+	Readers int    `json:"readers"`
 	Value   string `json:"value"` // a hash
 	Holder  string `json:"holder"`
 	LeftMs  *int64 `json:"left_ms"`
@@ -116,10 +118,10 @@ type holds struct {
 
 // stateOf judges an inspection, whose error is err.
 func stateOf(i admin.Inspection, err error) state {
-	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
+	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Readers: i.Readers, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
 	free := 0
 	for _, m := range i.Masters {
-		h := holds{Address: m.Address, State: isHeld, Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left}
+		h := holds{Address: m.Address, State: isHeld, Readers: m.Readers, Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left}
 		switch {
 		case m.Err != nil:
 			h.State, h.Error = isUnknown, plain(m.Err.Error())
@@ -149,6 +151,21 @@ func milliseconds(held bool, left time.Duration) *int64 {
 	return &ms
 }
 
+// by says who holds the name; "": nobody, or it is not known.
+func (v state) by() string {
+	switch {
+	case v.Readers == 0:
+		return v.Holder
+	case v.Readers == 1 && v.Holder == "":
+		return "a reader"
+	case v.Readers == 1:
+		return "a reader, " + v.Holder
+	case v.Holder == "":
+		return fmt.Sprintf("%d readers", v.Readers)
+	}
+	return fmt.Sprintf("%d readers, one of them %s", v.Readers, v.Holder)
+}
+
 func (v state) text(w io.Writer) {
 	on := 0
 	for _, m := range v.Masters {
@@ -160,8 +177,8 @@ func (v state) text(w io.Writer) {
 	switch v.Verdict {
 	case isHeld:
 		fmt.Fprintf(w, " on %d of %d masters", on, len(v.Masters))
-		if v.Holder != "" {
-			fmt.Fprintf(w, " by %s", v.Holder)
+		if by := v.by(); by != "" {
+			fmt.Fprintf(w, " by %s", by)
 		}
 		if v.LeftMs != nil {
 			fmt.Fprintf(w, ", for %s unless it is renewed", duration(time.Duration(*v.LeftMs)*time.Millisecond))

@@ -26,8 +26,9 @@ const NoExpiry = pipeline.NoExpiry
 // ForceRelease finds the tokens by it.
 type Inspection struct {
 	Name    string
-	Held    bool          // a majority of all masters has the same value
-	Holder  string        // what Config.Holder of that holder is; empty: it gave none, or has another library
+	Held    bool          // a majority of all masters has the same value, or a reader
+	Readers int           // that a majority has; 0: nobody reads. Readers of one process count once
+	Holder  string        // what Config.Holder of that holder, or of one of the readers, is; empty: it gave none, or has another library
 	Left    time.Duration // how long a majority will still have it, at most; NoExpiry: for ever
 	Waiting int           // processes that stand in line for it, at the master that knows most of them
 	Next    string        // what Config.Holder of the first of them is, at most masters; empty: nobody waits, or it gave none
@@ -40,13 +41,20 @@ type Inspection struct {
 type MasterHolds struct {
 	Address string
 	Value   string        // the same for the same token: a hash of it, 8 hex digits; empty: the name is free there
+	Readers int           // readers there; then Value and Holder are of one of them
 	Holder  string        // as of Inspection
 	Left    time.Duration // as of Inspection, at this master
 	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or engine.ErrDenied
 }
 
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
-type found struct{ tokens *[]string }
+type found struct{ tokens *[]holderToken }
+
+// A holderToken is a token that a master has under the name.
+type holderToken struct {
+	token  string
+	shared bool // it is a reader's
+}
 
 // Inspect asks all masters who holds a name, for people and tools. Its answer may be out of date on arrival,
 // so it does not replace an acquire. It changes nothing.
@@ -78,14 +86,14 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 // inspected returns the conclusion from the values at the masters.
 func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	i := Inspection{Name: name}
-	var tokens []string                      // each once
+	var tokens []holderToken                 // each once
 	left := make(map[string][]time.Duration) // by token
 	var causes []error
 	refused := 0
 	firsts := make([]string, len(values))
 	for n, v := range values {
 		i.Waiting, firsts[n] = max(i.Waiting, v.Waiting), v.Next
-		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
+		m := MasterHolds{Address: v.Address, Readers: len(v.Readers), Left: v.Left, Err: v.Err}
 		switch {
 		case v.Err != nil:
 			causes = append(causes, engine.MasterError{Master: v.Address, Err: v.Err})
@@ -93,19 +101,25 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 				refused++
 			}
 		case v.Token != "":
-			m.Value, m.Holder = hashOf(v.Token), token.Holder(v.Token)
-			if left[v.Token] == nil {
-				tokens = append(tokens, v.Token)
+			v.Readers = []string{v.Token}
+		}
+		for _, t := range v.Readers {
+			m.Value, m.Holder = hashOf(t), token.Holder(t)
+			if left[t] == nil {
+				tokens = append(tokens, holderToken{t, v.Token == ""})
 			}
-			left[v.Token] = append(left[v.Token], v.Left)
+			left[t] = append(left[t], v.Left)
 		}
 		i.Masters = append(i.Masters, m)
 	}
 	majority := quorum.Size(len(values))
-	for t, left := range left {
-		if len(left) >= majority {
+	for _, t := range tokens {
+		if left := left[t.token]; len(left) >= majority {
 			slices.Sort(left)
-			i.Held, i.Holder, i.Left = true, token.Holder(t), left[len(left)-majority]
+			i.Held, i.Holder, i.Left = true, token.Holder(t.token), left[len(left)-majority]
+			if t.shared {
+				i.Readers++
+			}
 		}
 	}
 	next, _ := line.Next(firsts, nil)
@@ -154,7 +168,7 @@ func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, err
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: in.MaxTTL, Origin: pipeline.OriginForeign}
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t.token, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: t.shared}
 		if err := in.Start(req, d); err != nil {
 			return 0, err
 		}

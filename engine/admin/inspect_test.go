@@ -247,7 +247,7 @@ func TestPrintedInspectionShowsNoToken(t *testing.T) {
 	everywhere(t, masters, t.Name())
 	i := mustInspect(t, e, t.Name())
 	token := redistest.Get(t, masters, t.Name())[0]
-	require.Equal(t, []string{token}, *i.found.tokens)
+	require.Equal(t, []holderToken{{token, false}}, *i.found.tokens)
 	random := token[:22] // before the padding and the holder
 	shown.RequireHidden(t, random, i, &i, []Inspection{i}, []*Inspection{&i}, struct{ hidden Inspection }{i},
 		struct{ hidden *Inspection }{&i}, map[string]Inspection{"k": i}, i.Masters)
@@ -276,5 +276,28 @@ func TestInspectNeedsNoMoreRightsThanALock(t *testing.T) {
 	require.NotErrorIs(t, err, engine.ErrNoQuorum)
 	for _, m := range e.Stats().Masters {
 		require.Zero(t, m.SetAside, "%v", m.Cause)
+	}
+}
+
+func TestInspectShowsReadersAndForceReleaseEndsThem(t *testing.T) {
+	masters := five(t)
+	e, other := open(t, masters, holder("one")), open(t, masters, holder("two"))
+	var locks []*engine.Lock
+	for _, e := range []*engine.Engine{e, e, other} {
+		lock, err := e.AcquireShared(t.Context(), t.Name(), 0)
+		require.NoError(t, err)
+		locks = append(locks, lock)
+	}
+	var i Inspection
+	require.Eventually(t, func() bool { i = mustInspect(t, e, t.Name()); return i.Readers == 2 && i.Masters[4].Readers == 2 }, 8*time.Second, time.Millisecond)
+	require.True(t, i.Held)
+	require.Equal(t, "two", i.Holder)
+	require.Positive(t, i.Left)
+	deleted, err := ForceRelease(t.Context(), e, i)
+	require.NoError(t, err)
+	require.Equal(t, 10, deleted)
+	require.False(t, mustInspect(t, e, t.Name()).Held)
+	for _, l := range locks {
+		require.ErrorIs(t, l.Extend(t.Context(), 0), engine.ErrLost)
 	}
 }

@@ -95,11 +95,11 @@ func (g *generator) command(lease func() string) []string {
 	case 4:
 		return eval(scripts.Extend, []string{name()}, token(), lease())
 	case 5, 6:
-		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-", "s-", "&"+lease()) }))...)
+		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-", "s-", "&"+lease(), "|"+lease()) }))...)
 	case 7, 8:
 		entries = 1 + rng.IntN(len(names))
 		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-		return fenced(scripts.FencedAcquire, names[:entries], func() string { return pick("", "&") + lease() })
+		return fenced(scripts.FencedAcquire, names[:entries], func() string { return pick("", "&", "|") + lease() })
 	case 9:
 		return fenced(scripts.FencedExtend, many(entries, name), lease)
 	case 10:
@@ -111,7 +111,7 @@ func (g *generator) command(lease func() string) []string {
 	case 13:
 		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
 	case 14:
-		return eval(scripts.Inspect, []string{name(), "line", name()}, pick("1", "512"))
+		return eval(scripts.Inspect, []string{name(), "line", registers}, pick("1", "512"))
 	case 15:
 		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
 	case 16:

@@ -1,8 +1,10 @@
 package redisfake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,16 +42,14 @@ func (q *queue) sorted() (tokens []string, err error) {
 	if there && v.sorted == nil {
 		return nil, errWrongType
 	}
-	for token := range v.sorted {
-		tokens = append(tokens, token)
-	}
-	slices.SortFunc(tokens, func(a, b string) int {
-		if v.sorted[a] != v.sorted[b] {
-			return int(max(-1, min(1, v.sorted[a]-v.sorted[b])))
-		}
-		return strings.Compare(a, b)
+	return inOrder(v.sorted), nil
+}
+
+// inOrder returns the members of a sorted set in order.
+func inOrder(sorted map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(sorted), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sorted[a], sorted[b]), strings.Compare(a, b))
 	})
-	return tokens, nil
 }
 
 func (q *queue) remove(token string) {

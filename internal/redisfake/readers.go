@@ -17,7 +17,7 @@ func shared(d *dataSet, keys, args []string) any {
 		}
 	}
 	tokens, runs, votes := args[1:1+n], args[1+n:], strings.Repeat("1", n)
-	answer := []byte(votes)
+	answer, now := []byte(votes), d.now().UnixMilli()
 	for from := 0; from < n; runs = runs[2:] {
 		to := from + atoi(runs[1])
 		for i := from; i < to; i++ {
@@ -25,9 +25,9 @@ func shared(d *dataSet, keys, args []string) any {
 			case '!':
 				answer[i] = d.intend(keys[i], keys[n+i], what[1:])
 			case '+':
-				answer[i] = d.extendReader(keys[i], tokens[i], what[1:])
+				answer[i] = d.extendReader(keys[i], tokens[i], what[1:], now)
 			default:
-				answer[i] = d.letIn(keys[i], keys[n+i], tokens[i], what)
+				answer[i] = d.letIn(keys[i], keys[n+i], tokens[i], what, now)
 			}
 		}
 		from = to
@@ -44,7 +44,7 @@ func (d *dataSet) readers(name string) (ends map[string]int64, ok bool) {
 	return v.sorted, !there || v.sorted != nil
 }
 
-func (d *dataSet) letIn(name, intent, token, ms string) byte {
+func (d *dataSet) letIn(name, intent, token, ms string, now int64) byte {
 	readers, ok := d.readers(name)
 	_, waits, err := d.get(intent)
 	switch {
@@ -56,7 +56,6 @@ func (d *dataSet) letIn(name, intent, token, ms string) byte {
 		readers = make(map[string]int64)
 		d.values[name] = value{sorted: readers}
 	}
-	now := d.now().UnixMilli()
 	for other, ends := range readers {
 		if ends <= now {
 			delete(readers, other)
@@ -67,9 +66,9 @@ func (d *dataSet) letIn(name, intent, token, ms string) byte {
 	return '1'
 }
 
-func (d *dataSet) extendReader(name, token, ms string) byte {
+func (d *dataSet) extendReader(name, token, ms string, now int64) byte {
 	readers, _ := d.readers(name)
-	ends, now := readers[token], d.now().UnixMilli()
+	ends := readers[token]
 	if ends <= now {
 		return '0'
 	}

@@ -76,7 +76,10 @@ func batch(d *dataSet, keys, args []string) any {
 		to := from + atoi(runs[1])
 		var ours []int
 		ms, set := strings.CutPrefix(runs[0], "&")
-		if set && !d.take(keys[from:to], tokens[from:to], ms, votes[from:to]) {
+		if first, choice := strings.CutPrefix(runs[0], "|"); choice {
+			set, refused = true, true
+			d.takeFirst(keys[from:to], tokens[from:to], first, votes[from:to])
+		} else if set && !d.take(keys[from:to], tokens[from:to], ms, votes[from:to]) {
 			refused = true
 		}
 		for i := from; i < to && !set; i++ {
@@ -126,6 +129,21 @@ func (d *dataSet) take(names, tokens []string, ms string, votes []byte) bool {
 	return free
 }
 
+// takeFirst takes the first name of a choice that is free.
+func (d *dataSet) takeFirst(names, tokens []string, ms string, votes []byte) {
+	taken := false
+	for i, name := range names {
+		switch {
+		case taken:
+			votes[i] = 'n'
+		case d.setNX(name, tokens[i], ms):
+			taken = true
+		default:
+			votes[i] = '0'
+		}
+	}
+}
+
 // held reports which names MGET finds.
 func (d *dataSet) held(names []string) (held []bool) {
 	for _, name := range names {
@@ -151,7 +169,13 @@ func (d *dataSet) deleteAll(names []string) {
 
 func inspect(d *dataSet, keys, args []string) any {
 	value, there, err := d.get(keys[0])
+	readers, _ := d.readers(keys[0])
+	tokens := slices.DeleteFunc(inOrder(readers), func(token string) bool { // the key has not expired, and so the last has not
+		return readers[token] <= d.now().UnixMilli() && readers[token] < slices.Max(slices.Collect(maps.Values(readers)))
+	})
 	switch {
+	case readers != nil:
+		value = strings.Join(tokens, "\n")
 	case err != nil:
 		return err
 	case there && (value == "" || len(value) > atoi(args[0])):
@@ -164,7 +188,7 @@ func inspect(d *dataSet, keys, args []string) any {
 			first, _, _ = strings.Cut(tokens[0], "\n")
 		}
 	}
-	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), value}, "\n")
+	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), strconv.Itoa(len(tokens)), value}, "\n")
 }
 
 var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects")
@@ -214,6 +238,18 @@ func (f *fenced) unit(from int) int {
 	}
 }
 
+// notTried returns which entries are of a choice, behind one that is free.
+func (f *fenced) notTried(held []bool) (behind []bool) {
+	for i := 0; len(behind) < len(f.names); i += 2 {
+		found := false
+		for range atoi(f.runs[i+1]) {
+			behind = append(behind, found)
+			found = found || strings.HasPrefix(f.runs[i], "|") && !held[len(behind)-1]
+		}
+	}
+	return behind
+}
+
 func fencedAcquire(d *dataSet, keys, args []string) any {
 	f := readFenced(d, keys, args)
 	if !f.member {
@@ -229,6 +265,7 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 	}
 	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
 	held, ttls := d.held(f.names), f.ttls()
+	behind := f.notTried(held)
 	sound := func(i int) bool {
 		value := number(before[f.registers[i]])
 		return isToken(value) && value < maxToken-1 && number(f.fences[i]) < maxToken
@@ -239,7 +276,7 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 			switch {
 			case held[i]:
 				words[i] = "0"
-			case slices.Contains(held[from:to], true):
+			case behind[i], slices.Contains(held[from:to], true):
 				words[i] = "n"
 			case !sound(i):
 				fault = "\n" + errRegister(f.registers[i]).Error()
@@ -265,7 +302,7 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 	for from := 0; from < len(ttls); {
 		to := from + f.unit(from)
 		for i := from; i < to; i++ {
-			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimPrefix(ttls[i], "&")) {
+			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimLeft(ttls[i], "&|")) {
 				continue
 			}
 			d.deleteAll(f.names[from:i])

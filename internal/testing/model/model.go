@@ -111,13 +111,16 @@ const (
 	fenceNotLarger
 	half
 	leaked
+	tooMany
+	wonTwice
 )
 
 const tokenOrder = tokenTooSmall | tokenTwice
 
 func (p property) String() string {
 	return map[property]string{0: "", twoHolders: "two hold at once", tokenTwice: "token counted twice", tokenTooSmall: "token is not larger than one that counted before the attempt began",
-		fenceNotLarger: "fence is not larger than the last holder's", half: "a set is held, and no quorum has it", leaked: "a key stays that nobody will release"}[p]
+		fenceNotLarger: "fence is not larger than the last holder's", half: "a set or a slot is held, and no quorum has it", leaked: "a key stays that nobody will release",
+		tooMany: "more hold than there are permits", wonTwice: "an attempt wins two permits"}[p]
 }
 
 // notes notes that a property is broken, if it is the first one and is among those to check (0: all).

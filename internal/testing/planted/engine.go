@@ -49,13 +49,38 @@ var engines = []fault{
 	},
 	{
 		what: "the names of a set share one attempt by chance", file: "engine/set_contend.go",
-		old: "\t\t\treqs[i].Set = number\n", new: "\t\t\treqs[i].Set = 0 * number\n",
+		old: "a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf", new: "a.reqs[i].Set, a.reqs[i].OneOf = 0*number, oneOf",
 		tests: "engine TestSetIsAcquiredWholeOrNotAtAll|TestSetsThatCrossNeitherWaitForEachOtherNorShareAName",
 	},
 	{
 		what: "fencing tokens of a set are not raised", file: "engine/set_contend.go",
-		old: "if e.mustRaise(&outs[i]) {", new: "if e.mustRaise(&outs[i]) && outs[i].Fence == 0 {",
+		old: "Won && e.mustRaise(&outs[i]) {", new: "Won && e.mustRaise(&outs[i]) && outs[i].Fence == 0 {",
 		tests: "engine TestSetHasAFenceForEachName",
+	},
+	{
+		what: "a permit is won by votes on several slots", file: "engine/set_contend.go",
+		old: "\tout := &a.outs[a.best]\n", new: "\tout := &a.outs[a.best]\n\tif granted := uint8(0); oneOf {\n\t\tfor i := range a.outs {\n\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t}\n\t\tif int(granted) >= quorum.Size(len(e.cfg.Masters)) {\n\t\t\tout.Verdict = quorum.Won\n\t\t}\n\t}\n",
+		tests: "engine TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
+	},
+	{
+		what: "a permit that is released is handed to nobody", file: "engine/permit_contend.go",
+		old: "if slot, of := slotOf(n.name); slot >= 0 {", new: "if slot, of := slotOf(n.name); slot >= 64 {",
+		tests: "engine TestReleasedPermitIsHandedOverInOrder|TestWaitingContenderIsHandedAPermit",
+	},
+	{
+		what: "a permit is handed over after its time", file: "engine/handover.go",
+		old: "q != n && (!l.mayHandOver(now) ||", new: "q != n && (",
+		tests: "engine TestRevealedPermitIsNotHandedOver",
+	},
+	{
+		what: "Close does not wait for who asks for a permit", file: "engine/permit_contend.go",
+		old: "\tt.awaited.Add(1)\n", new: "\tdefer t.awaited.Add(1)\n",
+		tests: "engine TestPermitsThatMeetCloseLeaveNoKey",
+	},
+	{
+		what: "a slot is given out twice in a process", file: "engine/permit_contend.go",
+		old: "if err != nil || n.lease != nil {", new: "if err != nil {",
+		tests: "engine TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere",
 	},
 	{
 		what: "the loss of one name is none of its set", file: "engine/set.go",
@@ -64,7 +89,7 @@ var engines = []fault{
 	},
 	{
 		what: "a raise counts answers of late grants, too", file: "engine/contend.go",
-		old: "req.Op, req.Set, req.Among = pipeline.Extend, 0, won.Granted", new: "req.Op, req.Set = pipeline.Extend, 0",
+		old: "req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, won.Granted", new: "req.Op, req.Set, req.OneOf = pipeline.Extend, 0, false",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{

@@ -50,12 +50,27 @@ var pipelines = []fault{
 	{
 		what: "a round cuts a set", file: "pipeline/form.go",
 		old: "unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set", new: "unit == 0",
-		tests: "pipeline TestSetLargerThanARoundIsNotCut|TestSetsWhoseContextEndsAreNeverHalfTaken",
+		tests: "pipeline TestSetLargerThanARoundIsNotCut|TestSetsWhoseContextEndsAreNeverHalfTaken|TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate",
 	},
 	{
 		what: "a command cuts a set", file: "pipeline/internal/conn/load.go",
 		old: "end := UnitEnd(l.Entries, to)", new: "end := to + 1",
-		tests: "pipeline TestNoCommandCutsASet",
+		tests: "pipeline TestNoCommandCutsASet|TestNoCommandCutsAChoice",
+	},
+	{
+		what: "what masters granted beside the slot that was won stays", file: "pipeline/round.go",
+		old: "\t\tr.releaseSurplus()\n", new: "",
+		tests: "pipeline TestSurplusOfAChoiceIsReleased|TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate",
+	},
+	{
+		what: "a choice at a master that may have granted it is not released", file: "pipeline/round.go",
+		old: "(t.Granted > 0 || r.unknown[i]&^r.away != 0)", new: "t.Granted > 0",
+		tests: "pipeline TestMasterThatGoesAwayKeepsNothingOfAChoice|TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate",
+	},
+	{
+		what: "an MSETEX carries a choice", file: "pipeline/internal/conn/load.go",
+		old: " && !q.OneOf):", new: "):",
+		tests: "pipeline TestFirstOfAChoiceThatIsFreeIsTaken|TestNoCommandCutsAChoice",
 	},
 	{
 		what: "half a set is refused at a full queue", file: "pipeline/many.go",

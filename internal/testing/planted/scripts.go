@@ -28,6 +28,16 @@ var lua = []fault{
 		tests: "scripts TestBatchTakesASetWholeOrNotAtAll",
 	},
 	{
+		what: "a choice of a batch takes a second slot", file: "scripts/batch.lua",
+		old: "      for j = i + 1, to do vote(j, nil, 'n') end\n      return\n", new: "",
+		tests: "scripts TestBatchTakesTheFirstOfAChoiceThatIsFree",
+	},
+	{
+		what: "a fenced choice takes a second slot", file: "scripts/fenced_acquire.lua",
+		old: "and '0' or found and 'n'", new: "and '0'",
+		tests: "scripts TestFencedAcquireTakesTheFirstOfAChoiceThatIsFree",
+	},
+	{
 		what: "a fenced set takes the names that are free", file: "scripts/fenced_acquire.lua",
 		old: "for j = i, to do free = free and not held[3 + j] end", new: "",
 		tests: "scripts TestFencedAcquireTakesASetWholeOrNotAtAll",

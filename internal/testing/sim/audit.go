@@ -15,6 +15,9 @@ type hold struct {
 	token     string // handles to one token do not exclude each other; "": not revealed, so there is one
 	from, to  time.Time
 	fence     uint64 // 0: none
+	reads     bool   // with any number of others who read
+	slot      int    // of a permit
+	limit     int    // how many have permits of the name; 0: it is a lock
 }
 
 // An audit collects what happened in a schedule. It is safe for concurrent use.
@@ -101,23 +104,29 @@ func (a *audit) unsound(holds []hold) (wrong []string) {
 		}
 		return int(x.fence) - int(y.fence)
 	})
-	var open []hold // that may reach into the next
-	var fenced hold // with the largest fence
+	var open []hold              // that may reach into the next
+	fences := make(map[int]hold) // by slot: with the largest fence
 	for _, h := range holds {
+		fenced := fences[h.slot]
 		open = slices.DeleteFunc(open, func(o hold) bool { return !h.from.Before(o.to) })
 		for _, o := range open {
-			if o.token == "" || o.token != h.token {
+			if (o.token == "" || o.token != h.token) && !(o.reads && h.reads) && (h.limit == 0 || o.slot == h.slot) {
 				wrong = append(wrong, a.text(o)+" and "+a.text(h)+": two holders")
 			}
 		}
-		open = append(open, h)
+		if open = append(open, h); h.limit > 0 && len(open) > h.limit {
+			wrong = append(wrong, fmt.Sprintf("%s: %d hold permits", a.text(h), len(open)))
+		}
 		if h.fence == 0 {
 			continue
+		}
+		if h.reads {
+			wrong = append(wrong, a.text(h)+": a reader has a fence")
 		}
 		if h.fence <= fenced.fence {
 			wrong = append(wrong, a.text(fenced)+" and "+a.text(h)+": the fence does not grow")
 		} else {
-			fenced = h
+			fences[h.slot] = h
 		}
 	}
 	return wrong

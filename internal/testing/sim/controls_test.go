@@ -66,6 +66,11 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 	at := func(name, token string, from, to int, fence uint64) hold {
 		return hold{name: name, token: token, from: a.began.Add(time.Duration(from)), to: a.began.Add(time.Duration(to)), fence: fence}
 	}
+	permit := func(slot, from, to int) hold {
+		h := at("permits of n", "", from, to, 0)
+		h.slot, h.limit = slot, 2
+		return h
+	}
 	for _, c := range []struct {
 		wrong int
 		holds []hold
@@ -78,6 +83,10 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 		{1, []hold{at("n", "t", 0, 5, 0), at("n", "u", 4, 9, 0)}},
 		{2, []hold{at("n", "", 0, 9, 0), at("n", "", 1, 2, 0), at("n", "", 3, 4, 0)}},
 		{1, []hold{at("n", "", 0, 5, 2), at("n", "", 5, 9, 0), at("n", "", 9, 10, 2)}},
+		{0, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(0, 9, 10)}},
+		{1, []hold{permit(0, 0, 9), permit(0, 5, 6)}}, // one slot
+		{1, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(2, 5, 6)}},
+		{2, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(1, 5, 6)}}, // both
 	} {
 		a.holds, a.forced[hashOf("forced")] = c.holds, a.began.Add(3)
 		require.Len(t, a.violations(), c.wrong, "%v", c.holds)

@@ -30,7 +30,17 @@ var verbs = []verb{
 	{"AcquireAll", 2, func(c *caller, o op, e *engine.Engine) error { return c.all(o, e.AcquireAll) }},
 	{"TryAcquireAll", 1, func(c *caller, o op, e *engine.Engine) error { return c.all(o, e.TryAcquireAll) }},
 	{"DoAll", 1, (*caller).doAll},
-	{"Extend", 3, (*caller).extend},
+	{"AcquireShared", 4, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, e.AcquireShared, c.hold(o)) }},
+	{"TryAcquireShared", 2, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, e.TryAcquireShared, c.hold(o)) }},
+	{"DoShared", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.DoShared) }},
+	{"ExtendShared", 2, func(c *caller, o op, e *engine.Engine) error { return c.extend(o, e.AcquireShared) }},
+	{"AcquirePermit", 4, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, permit(e.AcquirePermit), c.hold(o)) }},
+	{"TryAcquirePermit", 2, func(c *caller, o op, e *engine.Engine) error {
+		return c.cycle(o, permit(e.TryAcquirePermit), c.hold(o))
+	}},
+	{"DoPermit", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, permitDo(e)) }},
+	{"ExtendPermit", 2, func(c *caller, o op, e *engine.Engine) error { return c.extend(o, permit(e.AcquirePermit)) }},
+	{"Extend", 3, func(c *caller, o op, e *engine.Engine) error { return c.extend(o, e.Acquire) }},
 	{"KeepAlive", 2, (*caller).keepAlive},
 	{"expire", 1, (*caller).expire},
 	{"Adopt", 2, (*caller).adopt},
@@ -67,6 +77,24 @@ func (w *world) names() (all []string) {
 		all = append(all, fmt.Sprint("n", i), fmt.Sprint("r", i))
 	}
 	return all
+}
+
+// permits is how many permits each name has.
+const permits = 3
+
+type acquire func(ctx context.Context, name string, ttl time.Duration) (*engine.Lock, error)
+
+// permit is an acquire of a permit.
+func permit(how func(context.Context, string, int, time.Duration) (*engine.Lock, error)) acquire {
+	return func(ctx context.Context, name string, ttl time.Duration) (*engine.Lock, error) {
+		return how(ctx, name, permits, ttl)
+	}
+}
+
+func permitDo(e *engine.Engine) func(context.Context, string, time.Duration, func(context.Context) error) error {
+	return func(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
+		return e.DoPermit(ctx, name, permits, ttl, fn)
+	}
 }
 
 func (c *caller) draw() op {
@@ -117,6 +145,9 @@ func (c *caller) call(v verb, o op) {
 	if e == nil {
 		return
 	}
+	if strings.Contains(v.name, "Shared") { // a reader's token is not revealed
+		o.name = strings.Replace(o.name, "r", "n", 1)
+	}
 	c.count("call", v.name)
 	c.note(v.name + " of " + o.name)
 	err := v.do(c, o, e)
@@ -156,9 +187,12 @@ func within(d time.Duration) (context.Context, context.CancelFunc) {
 func (c *caller) relies(lock *engine.Lock) *hold {
 	doing, _ := c.now()
 	c.count("won", strings.Fields(doing)[0])
-	h := &hold{name: lock.Name(), who: c.slot.holder(), from: time.Now(), fence: lock.Fence()}
+	h := &hold{name: lock.Name(), who: c.slot.holder(), from: time.Now(), fence: lock.Fence(), reads: strings.Contains(doing, "Shared")}
 	if strings.HasPrefix(h.name, "r") {
 		h.token = lock.Reveal()
+	}
+	if h.slot = lock.Slot(); h.slot >= 0 {
+		h.name, h.limit = "permits of "+h.name, permits
 	}
 	return h
 }
@@ -303,8 +337,8 @@ func (c *caller) doAll(o op, e *engine.Engine) error {
 	})
 }
 
-func (c *caller) extend(o op, e *engine.Engine) error {
-	return c.cycle(o, e.Acquire, func(lock *engine.Lock, h *hold) error {
+func (c *caller) extend(o op, how func(context.Context, string, time.Duration) (*engine.Lock, error)) error {
+	return c.cycle(o, how, func(lock *engine.Lock, h *hold) error {
 		for range 2 {
 			c.rely(lock, h, min(o.hold/2, o.ttl-o.think/8))
 			ctx, cancel := within(o.later)

@@ -93,7 +93,7 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 	}
 }
 
-// Fold adds one call of the batch script for all entries: releases, sets, and extends of writers.
+// Fold adds one call of the batch script for all entries: releases, sets, choices, and extends of writers.
 func (b *Batch) Fold(entries []Request) {
 	n := len(entries)
 	b.Begin(3 + 2*n + 2*runsIn(entries))
@@ -195,6 +195,8 @@ func (b *Batch) addRuns(entries []Request) {
 			b.addMarked("+", uint64(q.TTL.Milliseconds()))
 		case q.Op == Intend:
 			b.addMarked("!", uint64(q.TTL.Milliseconds()))
+		case q.OneOf:
+			b.addMarked("|", uint64(q.TTL.Milliseconds()))
 		case q.Set != 0:
 			b.addMarked("&", uint64(q.TTL.Milliseconds()))
 		default:

@@ -36,7 +36,8 @@ func (b *Batch) Inspect(name string) {
 // A Value is what one master has under a name. The tokens in it must not be printed.
 type Value struct {
 	Address string
-	Token   string        // "": the name is free
+	Token   string        // "": the name is free, or readers have it
+	Readers []string      // their tokens, that of the longest last; nil: there are none
 	Left    time.Duration // to live, as of the master's answer; or NoExpiry
 	Waiting int           // tokens that stand in line
 	Next    string        // the first of them
@@ -52,18 +53,22 @@ func Inspected(replies []resp.Reply) (v Value) {
 	if err := reply.Err(); err != nil {
 		return Value{Err: whyNoValue(err)}
 	}
-	words := strings.SplitN(reply.Text, "\n", 4)
-	if len(words) < 4 {
+	words := strings.SplitN(reply.Text, "\n", 5)
+	if len(words) < 5 {
 		return Value{Err: fmt.Errorf("%w to the inspection", ErrUnexpected)}
 	}
 	waiting, badWaiting := strconv.Atoi(words[0])
 	ms, badLeft := strconv.ParseInt(words[2], 10, 42)
-	v = Value{Token: words[3], Left: max(0, time.Duration(ms)) * time.Millisecond, Waiting: waiting, Next: words[1]}
+	readers, badReaders := strconv.Atoi(words[3])
+	v = Value{Token: words[4], Left: max(0, time.Duration(ms)) * time.Millisecond, Waiting: waiting, Next: words[1]}
 	if ms == -1 {
 		v.Left = NoExpiry
 	}
-	if badWaiting != nil || badLeft != nil || (ms == -2) != (v.Token == "") {
+	if badWaiting != nil || badLeft != nil || badReaders != nil || (ms == -2) != (v.Token == "" && readers == 0) {
 		return Value{Err: fmt.Errorf("%w to the inspection", ErrUnexpected)}
+	}
+	if readers > 0 {
+		v.Token, v.Readers = "", strings.Split(v.Token, "\n")
 	}
 	return v
 }

@@ -32,7 +32,7 @@ func (l *Load) FoldOf(q *Request) Fold {
 		return FoldShared
 	case q.Shared:
 		return FoldBatch
-	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended):
+	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended && !q.OneOf):
 		return FoldAcquires
 	case q.Op == Extend && l.Fenced:
 		return FoldExtends

@@ -38,6 +38,9 @@ type Request struct {
 	// Set is the number of the set that an Acquire is one of, with its neighbours of the same number: each
 	// master grants all of them or none. They differ in name and token alone. 0: it is in none.
 	Set uint64
+	// OneOf makes the set a choice: each master grants the first of it that is free, and no other. So one of them wins at
+	// most. The pipeline releases the others that a master has granted, or may have.
+	OneOf bool
 	// Shared is for readers: an Acquire that any number of them are granted together, its Extend and its Release.
 	Shared bool
 	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
+	"muxlock/internal/redlock"
+	"muxlock/pipeline"
+)
+
+// A permitContender asks the masters for one of the slots of a name. Callers of this process ask side by side until one is
+// refused. From then on they queue, and only the first of them asks:
+//
+//	asks for some slots, then for all --granted----------------------------> held
+//	   | refused
+//	   v
+//	queues here --its turn--> asks for all --granted-----------------------> held
+//	   |                       ^     | refused
+//	   |                       |     v
+//	   |                       '-- waits for one slot, or a while
+//	   |                             |
+//	   '-----------------------------'--a permit of this process is handed over--> held
+//
+// Each master grants the first slot of the request that is free there. So a caller wins one slot at most, by the votes on
+// that slot alone.
+type permitContender struct {
+	contender // of the queue for permits of the name; state is nil until it is the contender
+	limit     int
+	first     int  // the slot to ask for first
+	woken     bool // it is said to be free
+	polls     int  // how often it has asked for all slots without being woken
+}
+
+// firstAsked is how many slots an attempt asks for first. More cost the masters more, and are hardly ever needed while half
+// of them are free.
+const firstAsked = 8
+
+func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
+	if limit < 1 || limit > mostPermits {
+		return nil, invalid("limit", "%d is not between 1 and %d", limit, mostPermits)
+	}
+	c := permitContender{contender: e.newContender(most, waitWhenFull), limit: limit}
+	c.name = slotPrefix + ":"
+	if err := c.ask(ctx, name, ttl); err != nil {
+		return nil, err
+	}
+	c.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
+	lock, err := c.contend(ctx)
+	if err != nil {
+		return nil, e.notAcquired(name, c.asked, c.made, e.unlessKnown(c.name, errUnanswered, err))
+	}
+	return lock, nil
+}
+
+// contend asks the masters until they grant a permit, ctx ends or the attempts are used up.
+func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
+	waits, err := c.e.names.beginPermit(c.name)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
+	if waits && c.most == 1 {
+		c.e.counts.taken.Add(1)
+		return nil, errTakenHere
+	}
+	if waits {
+		lock, err = c.wait(ctx, step{})
+	}
+	for lock == nil && err == nil {
+		var next step
+		if lock, next, err = c.attempt(ctx); lock != nil || err != nil {
+			return lock, err
+		}
+		if err = next.failed; !next.again {
+			return nil, err
+		}
+		c.e.counts.retries.Add(1)
+		if lock, err = c.wait(ctx, next); err != nil {
+			err = oneline.Join(next.failed, err)
+		}
+	}
+	return lock, err
+}
+
+// end lets the next of this process contend.
+func (c *permitContender) end() {
+	if c.state != nil {
+		c.state.stopContending(c.yieldFirst)
+	}
+	c.e.names.contenderEnded()
+}
+
+// wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. It does not
+// wait for a slot if nobody was refused one since c was.
+func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
+	e := c.e
+	if c.state == nil {
+		lock, err := c.queue(ctx, true)
+		if lock != nil || err != nil {
+			c.state = nil
+			return lock, err
+		}
+		if !c.yieldFirst && (next.kind == nil || c.begin != c.asked) {
+			return nil, nil
+		}
+	}
+	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 5))
+	during, cancel := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
+	defer cancel()
+	during, stop := context.WithCancelCause(during)
+	defer stop(nil)
+	w := &waiter{ttl: c.ttl, ready: make(chan struct{}, 1), stop: &stop}
+	c.state.queueFirst(w)
+	var err error
+	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
+		err = e.pause(during, to)
+	} else {
+		if c.splits == 0 { // else somebody may hold c.first on a bare quorum
+			c.first = rand.IntN(c.limit)
+		}
+		err = c.await(during, slotKey(c.first, c.name), next)
+		c.woken = err == nil
+	}
+	switch lock := c.state.leave(w); {
+	case lock != nil && lock.collect(c.asked):
+		c.yieldFirst = true // the next was refused as c was
+		return lock, nil
+	case lock != nil:
+		lock.lease.giveUp() // its validity ran out on the way
+	case during.Err() == nil || ctx.Err() != nil || errors.Is(err, ErrClosed):
+		return nil, err
+	default:
+		c.polls++
+	}
+	return nil, nil
+}
+
+// attempt asks for some slots, then for all if those are refused and c was not woken by one of them.
+func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, err error) {
+	slots, e := rand.Perm(c.limit), c.e
+	at := slices.Index(slots, c.first)
+	slots[0], slots[at] = slots[at], slots[0]
+	for most := min(c.limit, firstAsked); ; most = c.limit {
+		var keys []string
+		for _, slot := range slots[:min(most, e.cfg.Queue)] {
+			keys = append(keys, slotKey(slot, c.name))
+		}
+		a, err := c.askJointly(ctx, keys, true)
+		if err != nil {
+			return nil, step{}, err
+		}
+		req, out := &a.reqs[a.best], &a.outs[a.best]
+		if next = a.next; next.hold {
+			lock, err := c.take(req, out, a.start)
+			if err == nil {
+				return lock, next, nil
+			}
+			next = c.retry(err)
+		}
+		next = c.refused(req, out, next)
+		if c.first = slots[a.best]; c.woken || most == c.limit || next.kind != ErrTaken {
+			c.woken = false
+			return nil, next, nil
+		}
+		c.made-- // it is the same attempt
+	}
+}
+
+// take gives c the slot that it won.
+func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, start clock.Instant) (*Lock, error) {
+	s := c.e.names.shard(c.name)
+	s.mu.Lock()
+	defer s.unlock()
+	now := clock.Now()
+	n := s.stateLocked(req.Name, now)
+	lock := grant(c.e, n, *req, int(out.Tally.Granted), start, now)
+	err := lock.lease.overLocked(now)
+	if err != nil || n.lease != nil { // that was released by force, and its holder does not know it yet
+		return nil, cmp.Or(err, ErrTaken)
+	}
+	c.takeLocked(lock, now)
+	return lock, nil
+}
+
+// beginPermit reports whether somebody in this process waits for a permit. contenderEnded must follow: close waits for it.
+func (t *nameTable) beginPermit(queue string) (waits bool, err error) {
+	s := t.shard(queue)
+	s.mu.Lock()
+	defer s.unlock()
+	if s.closed {
+		return false, ErrClosed
+	}
+	t.awaited.Add(1)
+	n := s.states[queue]
+	return n != nil && !n.idleLocked(), nil
+}
+
+// wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.
+func (n *nameState) wantedLocked() *nameState {
+	if slot, of := slotOf(n.name); slot >= 0 {
+		if q := n.shard.states[slotPrefix+":"+of]; q != nil {
+			return q
+		}
+	}
+	return n
+}
+
+// queueFirst puts a contender in front of the queue, so that it may be handed a permit while it waits.
+func (n *nameState) queueFirst(w *waiter) {
+	n.shard.mu.Lock()
+	defer n.shard.unlock()
+	if n.first != nil {
+		n.first.prev = w
+	} else {
+		n.last = w
+	}
+	w.next, w.queued, n.first = n.first, true, w
+}
+
+// leave takes a contender out of the queue, and returns the permit that it was handed.
+func (n *nameState) leave(w *waiter) *Lock {
+	n.shard.mu.Lock()
+	defer n.shard.unlock()
+	if w.queued {
+		n.removeLocked(w)
+	}
+	return w.lock
+}

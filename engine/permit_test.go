@@ -1,0 +1,536 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
+)
+
+func mustPermit(t testing.TB, e *Engine, name string, limit int) *Lock {
+	t.Helper()
+	l, err := e.AcquirePermit(context.Background(), name, limit, 0)
+	require.NoError(t, err)
+	return l
+}
+
+func keyOf(slot int, name string) string { return fmt.Sprint(slotPrefix, slot, ":", name) }
+
+// holdSlots gives slots of a name to another process.
+func (s *scripted) holdSlots(name string, d time.Duration, slots ...int) {
+	s.set(func() {
+		for _, i := range slots {
+			s.keys[keyOf(i, name)] = scriptedKey{token: "of another process", ends: time.Now().Add(d)}
+		}
+	})
+}
+
+// upTo returns 0 to n-1.
+func upTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+// slotKeys returns the keys of slots of the test's name on the masters.
+func slotKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
+	for _, key := range redistest.Keys(t, masters...) {
+		if _, of := slotOf(key); of == t.Name() {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func TestPermitIsALockOfASlot(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, other := open(t, masters), open(t, masters)
+	for _, limit := range []int{1, 2, 8, 9, 64} {
+		var slots []int
+		var locks []*Lock
+		for i := range limit {
+			l := mustPermit(t, []*Engine{e, other}[i%2], t.Name(), limit)
+			require.True(t, l.Valid())
+			require.Equal(t, t.Name(), l.Name())
+			require.Equal(t, fmt.Sprintf("lock %q", t.Name()), fmt.Sprint(l))
+			slots, locks = append(slots, l.Slot()), append(locks, l)
+		}
+		require.ElementsMatch(t, upTo(limit), slots, "each has a slot of its own")
+		for _, e := range []*Engine{e, other} {
+			_, err := e.TryAcquirePermit(t.Context(), t.Name(), limit, 0)
+			require.ErrorIs(t, err, ErrTaken)
+			require.ErrorIs(t, err, ErrNotAcquired)
+		}
+		require.NoError(t, locks[0].Extend(t.Context(), 20*time.Second))
+		require.InDelta(t, 20, time.Until(locks[0].Until()).Seconds(), 5)
+		held, total := locks[0].HeldOn()
+		require.GreaterOrEqual(t, held, 3)
+		require.Equal(t, 5, total)
+		for _, l := range locks {
+			require.NoError(t, l.Release(t.Context()))
+			require.ErrorIs(t, l.Release(t.Context()), ErrNotHeld)
+		}
+		soon(t, func() bool { return len(slotKeys(t, masters)) == 0 }, "nothing of it stays")
+	}
+	require.Zero(t, e.Stats().Held)
+}
+
+func TestPermitsAndTheLockOfANameHaveNothingToDoWithEachOther(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	prefixed := open(t, masters, func(c *Config) { c.Prefix = "app:" })
+	lock := mustAcquire(t, e, "job", 0)
+	require.Equal(t, -1, lock.Slot())
+	permit, err := e.TryAcquirePermit(t.Context(), "job", 1, 0)
+	require.NoError(t, err)
+	require.Equal(t, 0, permit.Slot())
+	there, err := prefixed.TryAcquirePermit(t.Context(), "job", 1, 0)
+	require.NoError(t, err, "prefixes keep permits apart")
+	require.Equal(t, "job", there.Name())
+	_, err = prefixed.TryAcquire(t.Context(), keyOf(0, "job"), 0)
+	require.NoError(t, err, "no name leads to a slot")
+	_, err = e.TryAcquirePermit(t.Context(), "app:job", 1, 0)
+	require.ErrorIs(t, err, ErrTaken, "it is the same key")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = e.AcquirePermit(ctx, "job", 2, 0)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestWrongPermitIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for _, limit := range []int{-1, 0, 65, 1 << 40} {
+			for _, acquire := range []func(context.Context, string, int, time.Duration) (*Lock, error){e.AcquirePermit, e.TryAcquirePermit} {
+				_, err := acquire(t.Context(), "a", limit, 0)
+				require.ErrorIs(t, err, ErrInvalid)
+				require.ErrorContains(t, err, fmt.Sprintf("limit %d is not between 1 and 64", limit))
+			}
+		}
+		_, err := e.AcquirePermit(t.Context(), "", 1, 0)
+		require.ErrorIs(t, err, ErrInvalid)
+		_, err = e.AcquirePermit(t.Context(), "a", 1, time.Nanosecond)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorIs(t, e.DoPermit(t.Context(), "a", 1, 0, nil), ErrInvalid)
+		require.Zero(t, s.requests())
+	})
+}
+
+func TestFreePermitTakesOneRoundTrip(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		var permits []*Lock
+		for range 3 {
+			begun := time.Now()
+			permits = append(permits, mustPermit(t, e, "name", 10))
+			require.Equal(t, time.Millisecond, time.Since(begun))
+		}
+		require.Equal(t, 3, s.count(pipeline.Acquire))
+		for _, p := range permits {
+			require.NoError(t, p.Release(t.Context()))
+		}
+		p := mustPermit(t, e, "name", 10)
+		require.Equal(t, permits[0].Slot(), p.Slot(), "its home is asked for first")
+		require.NoError(t, p.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// Callers that come at once do not wait for each other while permits are free.
+func TestPermitsAreAskedForSideBySide(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		begun := time.Now()
+		var all sync.WaitGroup
+		slots := make([]int, 20)
+		for i := range slots {
+			all.Go(func() { slots[i] = mustPermit(t, e, "name", 64).Slot() })
+		}
+		all.Wait()
+		require.LessOrEqual(t, time.Since(begun), 2*time.Millisecond)
+		slices.Sort(slots)
+		require.Len(t, slices.Compact(slots), 20)
+	})
+}
+
+// The last free slot is found, whichever it is, also with a short queue.
+func TestTryAcquirePermitFindsTheLastFreeSlot(t *testing.T) {
+	for _, queue := range []int{100, 64} {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			for free := range 64 {
+				name := fmt.Sprint("name", free)
+				s.holdSlots(name, time.Hour, slices.DeleteFunc(upTo(64), func(i int) bool { return i == free })...)
+				p, err := e.TryAcquirePermit(t.Context(), name, 64, 0)
+				require.NoError(t, err)
+				require.Equal(t, free, p.Slot())
+				_, err = e.TryAcquirePermit(t.Context(), name, 64, 0)
+				require.ErrorIs(t, err, ErrTaken)
+				require.NotErrorIs(t, err, errTakenHere, "it asked")
+			}
+		}, func(c *Config) { c.Queue = queue })
+	}
+}
+
+func TestPermitWithAQueueShorterThanTheLimit(t *testing.T) {
+	e := open(t, redistest.Masters(t, 3), func(c *Config) { c.Queue = 3 })
+	var slots []int
+	for range 10 {
+		slots = append(slots, mustPermit(t, e, t.Name(), 10).Slot())
+	}
+	require.ElementsMatch(t, upTo(10), slots)
+}
+
+func TestReleasedPermitIsHandedOverInOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first := []*Lock{mustPermit(t, e, "name", 2), mustPermit(t, e, "name", 2)}
+		order := make(chan int, 5)
+		var all sync.WaitGroup
+		for i := range 5 {
+			all.Go(func() {
+				p := mustPermit(t, e, "name", 2)
+				order <- i
+				time.Sleep(4 * time.Millisecond) // longer than the next one asks the masters, and may be overtaken
+				require.True(t, p.Valid())
+				require.NoError(t, p.Release(t.Context()))
+			})
+			time.Sleep(5 * time.Millisecond)
+		}
+		_, err := e.TryAcquirePermit(t.Context(), "name", 2, 0)
+		require.ErrorIs(t, err, errTakenHere)
+		// What was held for long is released at the masters; a fresh one is handed over.
+		asked := s.count(pipeline.Acquire)
+		require.NoError(t, first[1].Release(t.Context()))
+		all.Wait()
+		require.Equal(t, []int{0, 1, 2, 3, 4}, []int{<-order, <-order, <-order, <-order, <-order})
+		require.GreaterOrEqual(t, e.Stats().HandedOver, uint64(4))
+		require.LessOrEqual(t, s.count(pipeline.Acquire), asked+2, "nobody asks for what is handed over")
+		require.NoError(t, first[0].Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// A contender that is handed a permit while it waits does not ask for another.
+func TestWaitingContenderIsHandedAPermit(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.holdSlots("name", time.Hour, 0)
+		var mine *Lock
+		mine = mustPermit(t, e, "name", 2)
+		got := make(chan *Lock, 1)
+		go func() { got <- mustPermit(t, e, "name", 2) }()
+		time.Sleep(3 * time.Millisecond)
+		released := s.count(pipeline.Release)
+		require.NoError(t, mine.Release(t.Context()))
+		p := <-got
+		require.Equal(t, 1, p.Slot())
+		require.EqualValues(t, 1, e.Stats().HandedOver)
+		require.Equal(t, released, s.count(pipeline.Release))
+		require.NoError(t, p.Release(t.Context()))
+		s.drop(keyOf(0, "name"))
+		requireNothingLeft(t, e, s)
+	}, func(c *Config) { c.RetryHeld = time.Second })
+}
+
+func TestRevealedPermitIsNotHandedOver(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		mine := mustPermit(t, e, "name", 1)
+		require.NotEmpty(t, mine.Reveal())
+		got := make(chan *Lock, 1)
+		go func() { got <- mustPermit(t, e, "name", 1) }()
+		time.Sleep(3 * time.Millisecond)
+		require.NoError(t, mine.Release(t.Context()))
+		p := <-got
+		require.Zero(t, e.Stats().HandedOver)
+		require.NoError(t, p.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// Another process releases a permit, or dies with it.
+func TestPermitOfAnotherProcessIsWaitedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for _, limit := range []int{1, 3, 20} {
+			for _, dies := range []bool{false, true} {
+				ends := time.Hour
+				if dies {
+					ends = 10 * time.Second
+				}
+				s.holdSlots("name", ends, upTo(limit)...)
+				got := make(chan *Lock, 1)
+				go func() { got <- mustPermit(t, e, "name", limit) }()
+				time.Sleep(time.Second)
+				require.Empty(t, got)
+				if dies {
+					time.Sleep(9 * time.Second)
+				} else {
+					s.drop(keyOf(limit/2, "name"))
+				}
+				begun := time.Now()
+				p := <-got
+				require.Less(t, time.Since(begun), 2*time.Second)
+				require.NoError(t, p.Release(t.Context()))
+				s.set(func() { clear(s.keys) })
+				requireNothingLeft(t, e, s)
+			}
+		}
+	})
+}
+
+func TestPollsForPermitsBecomeRarer(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.holdSlots("name", time.Hour, upTo(8)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		_, err := e.AcquirePermit(ctx, "name", 8, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		requests, _ := s.history()
+		require.InDelta(t, 600/0.8, float64(len(requests)), 200, "each attempt is undone")
+		s.set(func() { clear(s.keys) })
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestAtMostTheLimitHoldPermits(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	for _, limit := range []int{1, 3, 12} {
+		var mu sync.Mutex
+		holders := make(map[int]bool)
+		var all sync.WaitGroup
+		for range 4 {
+			e := open(t, masters)
+			for range 5 {
+				all.Go(func() {
+					for i := range 15 {
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(20))*time.Millisecond)
+						if i%3 > 0 {
+							ctx = t.Context()
+						}
+						p, err := e.AcquirePermit(ctx, t.Name(), limit, 0)
+						cancel()
+						if err != nil {
+							assert.ErrorIs(t, err, context.DeadlineExceeded)
+							continue
+						}
+						mu.Lock()
+						assert.False(t, holders[p.Slot()])
+						assert.Less(t, p.Slot(), limit)
+						holders[p.Slot()] = true
+						mu.Unlock()
+						mu.Lock()
+						delete(holders, p.Slot())
+						mu.Unlock()
+						assert.NoError(t, p.Release(t.Context()))
+					}
+				})
+			}
+		}
+		all.Wait()
+		soon(t, func() bool { return len(slotKeys(t, masters)) == 0 })
+	}
+}
+
+// The ctx of callers ends at any moment: nothing stays, and nobody is left contending.
+func TestPermitThatIsNotAcquiredLeavesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for _, wait := range []time.Duration{0, time.Microsecond, 500 * time.Microsecond, time.Millisecond, 1500 * time.Microsecond, time.Second} {
+			for _, busy := range []string{"", "here", "there", "away"} {
+				var mine *Lock
+				switch busy {
+				case "here":
+					mine = mustPermit(t, e, "name", 1)
+				case "there":
+					s.holdSlots("name", time.Hour, 0)
+				case "away":
+					s.set(func() { s.away = true })
+				}
+				var all sync.WaitGroup
+				for range 3 {
+					all.Go(func() {
+						ctx, cancel := context.WithTimeout(t.Context(), wait)
+						defer cancel()
+						p, err := e.AcquirePermit(ctx, "name", 1, 0)
+						if err == nil {
+							require.NoError(t, p.Release(t.Context()))
+						} else {
+							require.ErrorIs(t, err, ErrNotAcquired)
+							require.ErrorIs(t, err, context.DeadlineExceeded, "%v %s", wait, busy)
+						}
+					})
+				}
+				all.Wait()
+				if mine != nil {
+					require.NoError(t, mine.Release(t.Context()))
+				}
+				s.set(func() { s.away = false })
+				s.drop(keyOf(0, "name"))
+				requireNothingLeft(t, e, s)
+			}
+		}
+	})
+}
+
+// A permit is handed over at the moment at which its taker leaves.
+func TestPermitHandedToOneWhoLeavesGoesToTheNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for range 50 {
+			mine := mustPermit(t, e, "name", 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for i := range 4 {
+				all.Go(func() {
+					ctx := ctx
+					if i == 3 {
+						ctx = t.Context()
+					}
+					p, err := e.AcquirePermit(ctx, "name", 1, 0)
+					if err == nil {
+						require.NoError(t, p.Release(t.Context()))
+					} else {
+						require.ErrorIs(t, err, context.Canceled)
+					}
+				})
+				time.Sleep(time.Millisecond)
+			}
+			go cancel()
+			require.NoError(t, mine.Release(t.Context()))
+			all.Wait()
+			requireNothingLeft(t, e, s)
+		}
+	})
+}
+
+func TestCloseEndsWhoWaitsForAPermit(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.holdSlots("name", time.Hour, 0)
+		mine := mustPermit(t, e, "name", 2)
+		errs := make(chan error, 4)
+		for range 4 {
+			go func() {
+				_, err := e.AcquirePermit(t.Context(), "name", 2, 0)
+				errs <- err
+			}()
+		}
+		time.Sleep(time.Second)
+		require.NoError(t, e.Close())
+		for range 4 {
+			require.ErrorIs(t, <-errs, ErrClosed)
+		}
+		require.ErrorIs(t, mine.Err(), ErrClosed)
+		_, err := e.AcquirePermit(t.Context(), "name", 2, 0)
+		require.ErrorIs(t, err, ErrClosed)
+		require.Zero(t, namesOf(e))
+	})
+}
+
+func TestPermitsThatMeetCloseLeaveNoKey(t *testing.T) {
+	for after := range 30 {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					_, err := e.AcquirePermit(t.Context(), "name", 3, 0)
+					require.True(t, err == nil || errors.Is(err, ErrClosed), err)
+					if err == nil {
+						s.set(func() { clear(s.keys) }) // it was there before Close
+					}
+				})
+			}
+			time.Sleep(time.Duration(after) * 100 * time.Microsecond)
+			require.NoError(t, e.Close())
+			all.Wait()
+			time.Sleep(time.Second)
+			require.Empty(t, s.locked())
+		})
+	}
+}
+
+// A permit is released by force, and another caller of the process gets its slot before the holder knows.
+func TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		mine := mustPermit(t, e, "name", 1)
+		s.drop(keyOf(0, "name"))
+		_, err := e.TryAcquirePermit(t.Context(), "name", 1, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.ErrorIs(t, mine.Extend(t.Context(), 0), ErrLost)
+		p, err := e.TryAcquirePermit(t.Context(), "name", 1, 0)
+		require.NoError(t, err)
+		require.ErrorIs(t, mine.Release(t.Context()), ErrNotHeld)
+		require.True(t, p.Valid())
+		require.NoError(t, p.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestLossOfAPermitEndsDoPermit(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		err := e.DoPermit(t.Context(), "name", 5, 3*time.Second, func(ctx context.Context) error {
+			lock, _ := LockFrom(ctx)
+			time.Sleep(10 * time.Second)
+			require.NoError(t, ctx.Err(), "kept alive")
+			s.drop(keyOf(lock.Slot(), "name"))
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), ErrLost)
+			return errors.New("given up")
+		})
+		require.ErrorContains(t, err, "given up")
+		require.ErrorIs(t, err, ErrLost)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// Three masters each have another slot free: no slot has a quorum, so there is no permit, and nothing stays.
+func TestVotesOnSeveralSlotsAreNoPermit(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	for i, m := range masters {
+		for slot := range 3 {
+			if slot != i {
+				redistest.Command(t, m, "SET", keyOf(slot, t.Name()), "of another process", "PX", "100000")
+			}
+		}
+	}
+	_, err := e.TryAcquirePermit(t.Context(), t.Name(), 3, 0)
+	require.ErrorIs(t, err, ErrTaken)
+	soon(t, func() bool { return len(slotKeys(t, masters)) == 6 })
+	redistest.Command(t, masters[0], "DEL", keyOf(1, t.Name()))
+	p := mustPermit(t, e, t.Name(), 3)
+	require.Equal(t, 1, p.Slot())
+	require.NoError(t, p.Release(t.Context()))
+}
+
+func TestEachSlotHasItsFences(t *testing.T) {
+	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
+		last := make(map[int]uint64)
+		for range 3 {
+			var permits []*Lock
+			for range 10 {
+				p := mustPermit(t, f.e, "name", 10)
+				require.Greater(t, p.Fence(), last[p.Slot()])
+				last[p.Slot()] = p.Fence()
+				permits = append(permits, p)
+			}
+			require.Len(t, last, 10)
+			for _, p := range permits {
+				require.NoError(t, p.Release(t.Context()))
+			}
+		}
+		var keys []string
+		for i := range 10 {
+			keys = append(keys, keyOf(i, "name"))
+		}
+		f.spread(keys, 500*time.Millisecond)
+		p := mustPermit(t, f.e, "name", 10)
+		require.Greater(t, p.Fence(), last[p.Slot()])
+		require.EqualValues(t, 1, f.e.Stats().FencesRaised)
+		require.NoError(t, p.Release(t.Context()))
+	})
+}
