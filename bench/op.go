@@ -70,7 +70,7 @@ var numbered = map[string]struct {
 	"all:":        {opAll, "names", 1, 1000},
 	"many:":       {opMany, "names", 1, 1000},
 	"read-write:": {opReadWrite, "reads among 100 operations", 0, 100},
-	"permit:":     {opPermit, "holders at once", 1, 1000},
+	"permit:":     {opPermit, "holders at once", 1, 64},
 }
 
 // Extends reports whether op needs an Extender.

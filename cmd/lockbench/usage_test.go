@@ -63,7 +63,7 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"chaos --op read-write:80 --impl redsync-goredis": "--op read-write:80 cannot be used with --impl redsync-goredis",
 		"run --op read-write:101":                         "reads among 100 operations from 0 to 100",
 		"run --op permit:3 --impl redislock":              "--op permit:3 cannot be used with --impl redislock",
-		"run --op permit:0":                               "holders at once from 1 to 1000",
+		"run --op permit:0":                               "holders at once from 1 to 64",
 		"run --op extend --keys 3":                        "--dist",
 		"run --op mix:try=1,hold=1":                       "--op",
 		"run --impl redislock --op mix:extend=1":          "--op",

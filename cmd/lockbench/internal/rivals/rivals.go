@@ -68,9 +68,9 @@ type Impl struct {
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Fences: true, Several: true, Readers: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Fences: true, Several: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Several: true, Readers: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Several: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
