@@ -19,7 +19,7 @@ import (
 //
 // The audit may miss an overlap that follows another on the same name, since the word has
 // room for one holder. It never misses all of them, and never reports a false one. The same
-// holds for holders that share a name, in sharing.go.
+// holds for holders that share a name, in slots.go.
 //
 // A holder that is killed keeps its word until its validity ends, and so counts until then.
 type audit struct{ *table }
@@ -43,7 +43,7 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 	if fence > 0 {
 		before = last.Swap(int64(fence))
 	}
-	overlaps, stale := live(old, acquired) || a.isRead(key, acquired), before > 0 && before >= int64(fence)
+	overlaps, stale := live(old, acquired) || a.hasReaders(key, acquired), before > 0 && before >= int64(fence)
 	if !overlaps && !stale {
 		return stamp
 	}
@@ -84,7 +84,7 @@ func (a *audit) renew(key int, stamp, until int64) int64 {
 // leave notes that the holder is about to call Release. It returns false when there is
 // nothing to hand over: the lock had run out, or another had taken it.
 func (a *audit) leave(key int, stamp, now int64) bool {
-	return stamp != 0 && (a.holder(key).CompareAndSwap(stamp, 0) || a.stand(key, stamp)) && live(stamp, now)
+	return stamp != 0 && (a.holder(key).CompareAndSwap(stamp, 0) || a.freeSlot(key, stamp)) && live(stamp, now)
 }
 
 func stampOf(worker int, until int64) int64 {

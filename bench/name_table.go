@@ -15,7 +15,7 @@ type table struct {
 	words  []atomic.Int64
 	names  int
 	stride int // words from one name to the next
-	seats  int // slots of a name
+	shared int // slots of a name
 	events int // of a name and a process, in the history
 }
 
@@ -38,11 +38,11 @@ const (
 func newTable(cfg Config) *table { return tableOf(cfg, make([]atomic.Int64, tableWords(cfg))) }
 
 func tableOf(cfg Config, words []atomic.Int64) *table {
-	return &table{words, cfg.keys(), stride(cfg.keys()), cfg.seats(), cfg.History}
+	return &table{words, cfg.keys(), stride(cfg.keys()), cfg.slots(), cfg.History}
 }
 
 func tableWords(cfg Config) int {
-	words := cfg.keys()*(stride(cfg.keys())+cfg.seats()) + 2
+	words := cfg.keys()*(stride(cfg.keys())+cfg.slots()) + 2
 	if cfg.History > 0 {
 		words += cfg.procs() * cfg.keys() * (ringWords + cfg.History*recordWords)
 	}
@@ -71,13 +71,13 @@ func (t *table) stale() *atomic.Int64    { return &t.words[t.names*t.stride+1] }
 
 // slots are the words for the stamps of those who share a name.
 func (t *table) slots(key int) []atomic.Int64 {
-	at := t.names*t.stride + 2 + key*t.seats
-	return t.words[at : at+t.seats]
+	at := t.names*t.stride + 2 + key*t.shared
+	return t.words[at : at+t.shared]
 }
 
 // ring returns the history that a process keeps of a name.
 func (t *table) ring(proc, key int) (state *ringState, records []record) {
-	at := t.names*(t.stride+t.seats) + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
+	at := t.names*(t.stride+t.shared) + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
 	state = (*ringState)(unsafe.Pointer(&t.words[at]))
 	return state, unsafe.Slice((*record)(unsafe.Pointer(&t.words[at+ringWords])), t.events)
 }

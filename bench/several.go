@@ -58,10 +58,10 @@ func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 	w.stamps = w.stamps[:0]
 	switch op {
 	case opRead:
-		w.stamps = append(w.stamps, w.r.audit.read(w.keys[0], w.number, now, until, w.r.now))
+		w.stamps = append(w.stamps, w.r.audit.enterReader(w.keys[0], w.number, now, until, w.r.now))
 		return 0
 	case opPermit:
-		w.stamps = append(w.stamps, w.r.audit.permit(w.keys[0], w.number, now, until, w.r.now))
+		w.stamps = append(w.stamps, w.r.audit.enterPermit(w.keys[0], w.number, now, until, w.r.now))
 		return 0
 	}
 	several, _ := held.(ManyFencer)

@@ -16,22 +16,22 @@ func shares(op Op) *audit {
 
 func TestAuditLetsReadersShareAName(t *testing.T) {
 	a := shares(ReadWrite(80))
-	for worker := range 2 * readerSeats {
-		stamp := a.read(0, worker, 10*ms, 100*ms, at(10*ms))
-		require.Equal(t, worker < readerSeats, a.leave(0, stamp, 20*ms), "with a slot")
-		a.read(0, worker, 20*ms, 100*ms, at(20*ms))
+	for worker := range 2 * readerSlots {
+		stamp := a.enterReader(0, worker, 10*ms, 100*ms, at(10*ms))
+		require.Equal(t, worker < readerSlots, a.leave(0, stamp, 20*ms), "with a slot")
+		a.enterReader(0, worker, 20*ms, 100*ms, at(20*ms))
 	}
 	require.Zero(t, a.overlaps().Load())
 }
 
 func TestAuditSeesAWriterAmongReaders(t *testing.T) {
 	a := shares(ReadWrite(80))
-	a.read(0, 1, 10*ms, 100*ms, at(10*ms))
+	a.enterReader(0, 1, 10*ms, 100*ms, at(10*ms))
 	a.enter(1, 2, 20*ms, 100*ms, 0, at(20*ms)) // another name
 	require.Zero(t, a.overlaps().Load())
 	a.enter(0, 2, 50*ms, 150*ms, 0, at(50*ms))
 	require.EqualValues(t, 1, a.overlaps().Load())
-	a.read(1, 1, 60*ms, 150*ms, at(60*ms))
+	a.enterReader(1, 1, 60*ms, 150*ms, at(60*ms))
 	require.EqualValues(t, 2, a.overlaps().Load())
 	require.EqualValues(t, 50*ms+1, a.firstViolation(0).Load())
 	require.EqualValues(t, 60*ms+1, a.firstViolation(1).Load())
@@ -39,17 +39,17 @@ func TestAuditSeesAWriterAmongReaders(t *testing.T) {
 
 func TestAuditIsSilentBetweenReadersAndWritersThatFollowEachOther(t *testing.T) {
 	a := shares(ReadWrite(80))
-	one, other := a.read(0, 1, 10*ms, 100*ms, at(10*ms)), a.read(0, 1+readerSeats, 10*ms, 100*ms, at(10*ms))
+	one, other := a.enterReader(0, 1, 10*ms, 100*ms, at(10*ms)), a.enterReader(0, 1+readerSlots, 10*ms, 100*ms, at(10*ms))
 	require.True(t, a.leave(0, other, 20*ms))
 	require.True(t, a.leave(0, one, 20*ms))
 	require.False(t, a.leave(0, one, 20*ms))
 	stamp := a.enter(0, 3, 21*ms, 50*ms, 0, at(21*ms))
 	a.leave(0, stamp, 22*ms)
-	a.read(0, 1, 23*ms, 60*ms, at(23*ms))          // never released
-	a.enter(0, 3, 60*ms, 90*ms, 0, at(60*ms))      // neither
-	a.read(0, 2, 90*ms, 120*ms, at(90*ms))         // after the writer's validity
-	require.Zero(t, a.read(0, 4, 9, 9, at(90*ms))) // makes no claim
-	a.read(1, 4, 9*ms, 12*ms, at(90*ms))           // over long ago
+	a.enterReader(0, 1, 23*ms, 60*ms, at(23*ms))          // never released
+	a.enter(0, 3, 60*ms, 90*ms, 0, at(60*ms))             // neither
+	a.enterReader(0, 2, 90*ms, 120*ms, at(90*ms))         // after the writer's validity
+	require.Zero(t, a.enterReader(0, 4, 9, 9, at(90*ms))) // makes no claim
+	a.enterReader(1, 4, 9*ms, 12*ms, at(90*ms))           // over long ago
 	a.enter(1, 3, 90*ms, 95*ms, 0, at(90*ms))
 	require.Zero(t, a.overlaps().Load())
 }
@@ -59,7 +59,7 @@ func TestAuditSeesTheLastReaderWhoStays(t *testing.T) {
 		a := shares(ReadWrite(80))
 		stamps := make([]int64, 8)
 		for worker := range stamps {
-			stamps[worker] = a.read(0, worker, 10*ms, 100*ms, at(10*ms))
+			stamps[worker] = a.enterReader(0, worker, 10*ms, 100*ms, at(10*ms))
 		}
 		for worker, stamp := range stamps {
 			if worker != stays {
@@ -75,11 +75,11 @@ func TestAuditSeesTheLastReaderWhoStays(t *testing.T) {
 func TestAuditForgivesReadersAndWritersThatSleptThroughTheirLease(t *testing.T) {
 	a := shares(ReadWrite(80))
 	a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
-	a.read(0, 1, 0, 10*ms, at(20*ms))
-	a.read(1, 2, 12*ms, 100*ms, at(12*ms))
+	a.enterReader(0, 1, 0, 10*ms, at(20*ms))
+	a.enterReader(1, 2, 12*ms, 100*ms, at(12*ms))
 	require.Zero(t, a.enter(1, 1, 0, 10*ms, 0, at(20*ms)))
 	require.Zero(t, a.overlaps().Load())
-	a.read(0, 3, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
+	a.enterReader(0, 3, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
 	a.enter(1, 3, 30*ms, 100*ms, 0, at(30*ms))
 	require.EqualValues(t, 2, a.overlaps().Load())
 }
@@ -87,8 +87,8 @@ func TestAuditForgivesReadersAndWritersThatSleptThroughTheirLease(t *testing.T) 
 // A killed process leaves its reader behind. The one that takes its place has workers of the same numbers.
 func TestAuditCountsAKilledReaderUntilItsValidityEnds(t *testing.T) {
 	a := shares(ReadWrite(80))
-	a.read(0, 1, 10*ms, 100*ms, at(10*ms))
-	a.leave(0, a.read(0, 1, 20*ms, 110*ms, at(20*ms)), 30*ms)
+	a.enterReader(0, 1, 10*ms, 100*ms, at(10*ms))
+	a.leave(0, a.enterReader(0, 1, 20*ms, 110*ms, at(20*ms)), 30*ms)
 	a.leave(0, a.enter(0, 2, 99*ms, 110*ms, 0, at(99*ms)), 99*ms)
 	require.EqualValues(t, 1, a.overlaps().Load())
 	a.enter(0, 2, 100*ms, 110*ms, 0, at(100*ms))
@@ -100,7 +100,7 @@ func TestReadersDoNotDisturbTheFencesOfWriters(t *testing.T) {
 	for n, fence := range []uint64{7, 8, 8, 5} {
 		from := int64(10*n) * ms
 		a.leave(0, a.enter(0, 1, from, from+5*ms, fence, at(from)), from+ms)
-		a.leave(0, a.read(0, 1, from+2*ms, from+5*ms, at(from+2*ms)), from+3*ms)
+		a.leave(0, a.enterReader(0, 1, from+2*ms, from+5*ms, at(from+2*ms)), from+3*ms)
 	}
 	require.EqualValues(t, 2, a.stale().Load())
 	require.Zero(t, a.overlaps().Load())
@@ -123,7 +123,7 @@ func TestAuditIsSilentForAnRWMutexUnderRace(t *testing.T) {
 				} else {
 					lock.RLock()
 					t := now()
-					a.leave(0, a.read(0, w, t, t+int64(time.Hour), now), now())
+					a.leave(0, a.enterReader(0, w, t, t+int64(time.Hour), now), now())
 					lock.RUnlock()
 				}
 			}
@@ -299,38 +299,38 @@ func TestAuditSeesOneHolderTooMany(t *testing.T) {
 		a := shares(Permit(limit))
 		var stamps []int64
 		for worker := range limit {
-			stamps = append(stamps, a.permit(0, worker, 10*ms, 100*ms, at(10*ms)))
-			a.permit(1, worker, 10*ms, 50*ms, at(10*ms)) // another name
+			stamps = append(stamps, a.enterPermit(0, worker, 10*ms, 100*ms, at(10*ms)))
+			a.enterPermit(1, worker, 10*ms, 50*ms, at(10*ms)) // another name
 		}
 		for round := range 2 * limit { // one leaves, another comes
 			require.True(t, a.leave(0, stamps[round%limit], 20*ms))
-			stamps[round%limit] = a.permit(0, limit+round, 20*ms, 100*ms, at(20*ms))
+			stamps[round%limit] = a.enterPermit(0, limit+round, 20*ms, 100*ms, at(20*ms))
 		}
 		for worker := range limit {
-			a.permit(1, worker, 50*ms, 90*ms, at(50*ms)) // after those that were never released
+			a.enterPermit(1, worker, 50*ms, 90*ms, at(50*ms)) // after those that were never released
 		}
 		require.Zero(t, a.overlaps().Load())
-		require.Zero(t, a.permit(0, 99, 30*ms, 100*ms, at(30*ms)))
+		require.Zero(t, a.enterPermit(0, 99, 30*ms, 100*ms, at(30*ms)))
 		require.EqualValues(t, 1, a.overlaps().Load())
 		require.EqualValues(t, 30*ms+1, a.firstViolation(0).Load())
 		require.True(t, a.leave(0, stamps[0], 40*ms))
-		require.NotZero(t, a.permit(0, 99, 40*ms, 100*ms, at(40*ms)))
+		require.NotZero(t, a.enterPermit(0, 99, 40*ms, 100*ms, at(40*ms)))
 		require.EqualValues(t, 1, a.overlaps().Load())
 	}
 }
 
 func TestAuditForgivesTheHolderOfAPermitThatSleptThroughItsLease(t *testing.T) {
 	a := shares(Permit(2))
-	a.permit(0, 2, 12*ms, 100*ms, at(12*ms))
-	a.permit(0, 3, 12*ms, 100*ms, at(12*ms))
-	require.Zero(t, a.permit(0, 1, 0, 10*ms, at(20*ms)))
-	require.Zero(t, a.permit(0, 1, 20*ms, 20*ms, at(20*ms)), "makes no claim")
+	a.enterPermit(0, 2, 12*ms, 100*ms, at(12*ms))
+	a.enterPermit(0, 3, 12*ms, 100*ms, at(12*ms))
+	require.Zero(t, a.enterPermit(0, 1, 0, 10*ms, at(20*ms)))
+	require.Zero(t, a.enterPermit(0, 1, 20*ms, 20*ms, at(20*ms)), "makes no claim")
 	require.Zero(t, a.overlaps().Load())
-	a.permit(1, 2, 0, 15*ms, at(0))         // ends while worker 1 sleeps,
-	a.permit(1, 3, 16*ms, 99*ms, at(16*ms)) // and this one follows it
-	require.NotZero(t, a.permit(1, 1, 10*ms, 100*ms, at(20*ms)))
+	a.enterPermit(1, 2, 0, 15*ms, at(0))         // ends while worker 1 sleeps,
+	a.enterPermit(1, 3, 16*ms, 99*ms, at(16*ms)) // and this one follows it
+	require.NotZero(t, a.enterPermit(1, 1, 10*ms, 100*ms, at(20*ms)))
 	require.Zero(t, a.overlaps().Load())
-	a.permit(0, 4, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
+	a.enterPermit(0, 4, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
 	require.EqualValues(t, 1, a.overlaps().Load())
 }
 
@@ -347,12 +347,12 @@ func showing(times ...int64) func() int64 {
 
 func TestAuditForgivesALeaseThatEndsWhileItLooks(t *testing.T) {
 	a := shares(Permit(1))
-	a.permit(0, 2, 0, 15*ms, at(0))
-	a.permit(1, 2, 12*ms, 100*ms, at(12*ms))
-	a.permit(1, 1, 0, 10*ms, showing(9*ms, 20*ms)) // its own
-	require.NotZero(t, a.permit(0, 3, 9*ms, 100*ms, showing(14*ms, 15*ms)), "the other's")
+	a.enterPermit(0, 2, 0, 15*ms, at(0))
+	a.enterPermit(1, 2, 12*ms, 100*ms, at(12*ms))
+	a.enterPermit(1, 1, 0, 10*ms, showing(9*ms, 20*ms)) // its own
+	require.NotZero(t, a.enterPermit(0, 3, 9*ms, 100*ms, showing(14*ms, 15*ms)), "the other's")
 	require.Zero(t, a.overlaps().Load())
-	a.permit(0, 1, 20*ms, 30*ms, showing(20*ms, 29*ms))
+	a.enterPermit(0, 1, 20*ms, 30*ms, showing(20*ms, 29*ms))
 	require.EqualValues(t, 1, a.overlaps().Load())
 }
 
@@ -376,7 +376,7 @@ func TestAuditIsSilentForASemaphoreUnderRace(t *testing.T) {
 			for range 5000 {
 				permits <- struct{}{}
 				t := now()
-				a.leave(0, a.permit(0, w, t, t+int64(time.Hour), now), now())
+				a.leave(0, a.enterPermit(0, w, t, t+int64(time.Hour), now), now())
 				<-permits
 			}
 		})
