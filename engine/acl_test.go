@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -133,6 +135,60 @@ func TestLinesNeedTheirDocumentedRightsAndLocksDoNot(t *testing.T) {
 		cycle(t, e, "locks:n")
 		require.Zero(t, setAside(e, 0), right)
 		require.NoError(t, e.Close())
+	}
+}
+
+func TestReadersNeedTheirDocumentedRightsAndWritersDoNot(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	needed, shared := documentedRights(t).Needed, documentedRights(t).Shared
+	for i, right := range append(shared, "none") {
+		rest := slices.Clone(shared)
+		if right != "none" {
+			rest = slices.Delete(rest, i, i+1)
+		}
+		var engines []*Engine
+		var errs []error
+		for range 4 {
+			e, err := openAs(t, masters, slices.Concat(needed, rest))
+			require.NoError(t, err)
+			engines = append(engines, e)
+		}
+		writer, readers := engines[0], engines[1:]
+		var locks []*Lock
+		for _, e := range readers {
+			lock, err := e.TryAcquireShared(t.Context(), "locks:n", 0)
+			if errs = append(errs, err); err == nil {
+				locks = append(locks, lock)
+			}
+		}
+		for _, l := range locks {
+			errs = append(errs, l.Extend(t.Context(), 20*time.Second))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err := writer.Acquire(ctx, "locks:n", 0)
+		cancel()
+		require.Equal(t, len(locks) == 0, err == nil, right)
+		for _, l := range locks {
+			errs = append(errs, l.Release(t.Context()))
+		}
+		errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+		if right == "none" || right == "+zcard" { // only intents need that
+			require.Empty(t, errs)
+			cycle(t, writer, "locks:n")
+		} else {
+			require.NotEmpty(t, errs, right)
+		}
+		for _, err := range errs {
+			require.ErrorIs(t, err, ErrDenied, right)
+		}
+		for _, e := range engines {
+			cycle(t, e, "locks:m")
+			require.Zero(t, setAside(e, 0), right)
+			require.NoError(t, e.Close())
+		}
+		for _, m := range masters {
+			redistest.Command(t, m, "DEL", "locks:n")
+		}
 	}
 }
 

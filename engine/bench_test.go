@@ -67,6 +67,19 @@ func acquireOne(e *Engine, name string) (held, error) {
 	return e.Acquire(context.Background(), name, 0)
 }
 
+// BenchmarkShared is BenchmarkCycle with readers, of own names and of one name.
+func BenchmarkShared(b *testing.B) {
+	masters := five(b)
+	for name, acquire := range map[string]func(*Engine, string) (held, error){
+		"own": func(e *Engine, name string) (held, error) { return e.AcquireShared(context.Background(), name, 0) },
+		"one": func(e *Engine, _ string) (held, error) { return e.AcquireShared(context.Background(), "name", 0) },
+	} {
+		for _, workers := range []int{1, 64, 1024} {
+			b.Run(fmt.Sprintf("masters=5/names=%s/workers=%d", name, workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, acquire) })
+		}
+	}
+}
+
 // BenchmarkMeasuredCycle is BenchmarkCycle with Config.Measure.
 func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }
 

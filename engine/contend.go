@@ -251,8 +251,12 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 func (c *contender) request(name string) pipeline.Request {
 	// A token is used for one attempt only: a late release of this attempt must
 	// not take away the votes of the next.
+	newToken := token.For
+	if c.shared {
+		newToken = token.ForReader
+	}
 	return pipeline.Request{
-		Op: pipeline.Acquire, Name: name, Token: token.For(c.e.cfg.Holder), TTL: c.ttl,
+		Op: pipeline.Acquire, Name: name, Token: newToken(c.e.cfg.Holder), TTL: c.ttl,
 		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: c.shared,
 	}
 }
@@ -358,9 +362,7 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l := lock.lease
 	n := l.state
-	if lock.since = now; l.readers == nil {
-		l.holder = lock
-	}
+	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
 	l.letInLocked(now)
 	if n.first != nil || l.short {

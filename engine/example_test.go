@@ -2,19 +2,24 @@ package engine_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
+	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
 
 	"muxlock/engine"
+	"muxlock/internal/redisfake"
 )
 
 func Example() {
@@ -52,10 +57,15 @@ func ExampleEngine_Do() {
 
 // A worker takes a page of rows, and works on those that no other has.
 func ExampleEngine_AcquireMany() {
-	var locks *engine.Engine // from engine.New
+	locks := onMastersOfThisProcess() // yours is from engine.New
+	defer locks.Close()
 	ctx, rows := context.Background(), []string{"row/1", "row/2", "row/3"}
+	other, err := locks.Acquire(ctx, "row/2", 10*time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
 	var held []*engine.Lock
-	for i, r := range locks.AcquireMany(ctx, rows, time.Minute) {
+	for i, r := range locks.AcquireMany(ctx, rows, 10*time.Second) {
 		if errors.Is(r.Err, engine.ErrTaken) {
 			continue // somebody works on it
 		}
@@ -65,25 +75,53 @@ func ExampleEngine_AcquireMany() {
 		}
 		held = append(held, r.Lock)
 	}
-	defer locks.ReleaseMany(context.WithoutCancel(ctx), held)
 	for _, lock := range held {
-		log.Print("at work on ", lock.Name())
+		fmt.Println("at work on", lock.Name())
 	}
+	fmt.Println(locks.ReleaseMany(ctx, append(held, other)))
+	// Output:
+	// at work on row/1
+	// at work on row/3
+	// []
 }
 
 // A transfer needs both accounts. Transfers of others may want them in another order.
 func ExampleEngine_DoAll() {
-	var locks *engine.Engine // from engine.New, with Config.Fencing
-	ctx, accounts := context.Background(), []string{"account/7", "account/9"}
-	err := locks.DoAll(ctx, accounts, 10*time.Second, func(ctx context.Context, set *engine.Set) error {
+	locks := onMastersOfThisProcess() // yours is from engine.New
+	defer locks.Close()
+	err := locks.DoAll(context.Background(), []string{"account/7", "account/9"}, 10*time.Second, func(ctx context.Context, set *engine.Set) error {
 		for _, lock := range set.Locks() {
-			log.Print("write to ", lock.Name(), " with fence ", lock.Fence())
+			fmt.Println("nobody else has", lock.Name())
 		}
 		return ctx.Err()
 	})
-	if err != nil {
-		log.Print(err)
-	}
+	fmt.Println(err)
+	// Output:
+	// nobody else has account/7
+	// nobody else has account/9
+	// <nil>
+}
+
+// Any number of readers, in any processes, or one writer.
+func ExampleEngine_DoShared() {
+	locks := onMastersOfThisProcess() // yours is from engine.New
+	defer locks.Close()
+	ctx := context.Background()
+	err := locks.DoShared(ctx, "catalogue", 10*time.Second, func(ctx context.Context) error {
+		second, err := locks.AcquireShared(ctx, "catalogue", 10*time.Second)
+		if err != nil {
+			return err
+		}
+		fmt.Println("two read")
+		_, err = locks.TryAcquire(context.Background(), "catalogue", 10*time.Second)
+		fmt.Println("a writer must wait:", errors.Is(err, engine.ErrTaken))
+		return second.Release(ctx)
+	})
+	fmt.Println(err)
+	// Output:
+	// two read
+	// a writer must wait: true
+	// <nil>
 }
 
 // At most four workers of all processes print at once. The slot says which printer is theirs.
@@ -207,3 +245,17 @@ func alert(name string, cause error) {}
 func send(context.Context) error { return nil }
 
 func drain(ctx context.Context, fence uint64) error { return nil }
+
+// onMastersOfThisProcess returns an engine for examples that run without servers.
+func onMastersOfThisProcess() *engine.Engine {
+	byAddress := map[string]*redisfake.Server{"192.0.2.1:6379": redisfake.New(), "192.0.2.2:6379": redisfake.New(), "192.0.2.3:6379": redisfake.New()}
+	cfg := engine.Config{Masters: slices.Sorted(maps.Keys(byAddress)), MastersAreNew: true}
+	cfg.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		return byAddress[addr].Dial(ctx, addr, d, c)
+	}
+	locks, err := engine.New(context.Background(), cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return locks
+}

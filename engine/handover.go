@@ -39,11 +39,11 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	switch {
 	case l.ended:
 		return true, false
-	case w == nil, q != n && (!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2):
+	case w == nil, q != n && l.until.Left(now) < w.ttl/2:
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
-	case w.kind != takes || l.readers != nil || !l.mayHandOver(now):
+	case w.kind != takes || l.shared || !l.mayHandOver(now):
 		l.endLocked()
 		n.lease, n.contending = nil, true
 		return true, true

@@ -25,14 +25,15 @@ type lease struct {
 	token   string          // fixed
 	origin  pipeline.Origin // fixed: of the acquire
 	fencing uint64          // fixed: its fencing token; 0: none
+	shared  bool            // fixed: readers hold it
 	since   clock.Instant   // fixed: when it was granted
 	heldOn  atomic.Int32    // how many masters have it, as last known
 
 	// The shard's mutex guards the following.
 	ended     bool
 	expired   bool             // ended because validity ran out
-	holder    *Lock            // nil while nobody holds it, and for readers
-	readers   map[*Lock]reader // nil: it is not shared
+	holder    *Lock            // nil while nobody holds it, or several readers do
+	readers   map[*Lock]reader // from the second reader on
 	handed    int              // how often it was handed over
 	revealed  bool             // others may have the token: it must not be handed over
 	leads     bool             // its holder is a leader: it is not handed over either
@@ -52,14 +53,11 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	}{}
 	l := &both.lease
 	l.e, l.state = e, n
-	l.name, l.token, l.origin, l.fencing, l.since = req.Name, req.Token, req.Origin, req.Fence, now
+	l.name, l.token, l.origin, l.fencing, l.shared, l.since = req.Name, req.Token, req.Origin, req.Fence, req.Shared, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
 	both.lock.lease = l
-	switch {
-	case req.Shared:
-		l.readers = map[*Lock]reader{&both.lock: {}}
-	case l.fencing > 0:
+	if l.fencing > 0 {
 		both.lock.fence = fencing.Fence(l.fencing, 0)
 	}
 	return &both.lock
@@ -68,12 +66,12 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 // extendLocked returns the request that lets the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: l.readers != nil}
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: l.shared}
 }
 
 // releaseLocked returns the request that deletes the lease's key, or passes it on where other processes want it.
 func (l *lease) releaseLocked() pipeline.Request {
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: l.readers != nil}
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: l.shared}
 	if l.state.lined && !req.Shared {
 		req.Op, req.Line = pipeline.Pass, l.passLocked(clock.Now())
 		if l.fencing > 0 {

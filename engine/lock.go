@@ -57,7 +57,7 @@ func (l *Lock) Reveal() string {
 	if l.end != nil && !l.lease.ended {
 		return ""
 	}
-	if l.lease.readers != nil {
+	if l.lease.shared {
 		return ""
 	}
 	l.lease.revealed = true

@@ -16,15 +16,15 @@ import (
 // with twice as many callers as permits. attempts/op is how often the masters were asked for a permit, ideal is the share
 // of the rate at which holders that never wait would have them.
 //
-//	go test -run '^$' -bench Permits -benchtime 5000x ./engine
+//	go test -run '^$' -bench Permits -benchtime 2000x ./engine
 func BenchmarkPermits(b *testing.B) {
-	const engines, limit, hold = 64, 32, 20 * time.Millisecond
+	const engines, limit, hold = 64, 32, 200 * time.Millisecond
 	for load, think := range map[string]time.Duration{"half": 3 * hold, "twice": 0} {
 		b.Run(fmt.Sprintf("limit=%d/engines=%d/load=%s", limit, engines, load), func(b *testing.B) {
 			masters := redistest.Masters(b, 5)
 			var all []*Engine
 			for range engines {
-				all = append(all, open(b, masters, masterTimeout(defaultMasterTimeout)))
+				all = append(all, open(b, masters))
 			}
 			var running sync.WaitGroup
 			b.ResetTimer()

@@ -254,6 +254,24 @@ func TestRevealedPermitIsNotHandedOver(t *testing.T) {
 	})
 }
 
+func TestPermitWithLittleValidityLeftIsReleasedAtTheMasters(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		mine, err := e.AcquirePermit(t.Context(), "name", 1, 4*time.Second)
+		require.NoError(t, err)
+		got := make(chan *Lock, 1)
+		go func() { got <- mustPermit(t, e, "name", 1) }()
+		time.Sleep(3 * time.Second)
+		require.NoError(t, mine.Release(t.Context()))
+		begun := time.Now()
+		p := <-got
+		require.Less(t, time.Since(begun), 100*time.Millisecond)
+		require.Greater(t, time.Until(p.Until()), 5*time.Second, "it is a fresh one")
+		require.Zero(t, e.Stats().HandedOver)
+		require.NoError(t, p.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	}, func(c *Config) { c.HandOverTime = time.Minute })
+}
+
 // Another process releases a permit, or dies with it.
 func TestPermitOfAnotherProcessIsWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {

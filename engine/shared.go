@@ -53,7 +53,7 @@ var errUpgrade = invalid("name", "is held by the caller's ctx, as a reader: rele
 // if there is one, out of the queue.
 func (c *contender) refuseUpgrade(ctx context.Context, n *nameState, w *waiter) error {
 	l, ok := LockFrom(ctx)
-	if c.shared || !ok || l.lease.state != n || l.lease.readers == nil || !l.Valid() {
+	if c.shared || !ok || l.lease.state != n || !l.lease.shared || !l.Valid() {
 		return nil
 	}
 	if w != nil {
@@ -71,11 +71,15 @@ type reader struct {
 
 // mayJoinLocked reports whether a reader that wants ttl may join the lease.
 func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
-	return l.readers != nil && !l.ended && l.mayHandOver(now) && l.until.Left(now) >= ttl/2
+	return l.shared && !l.ended && l.mayHandOver(now) && l.until.Left(now) >= ttl/2
 }
 
 // joinLocked adds a reader.
 func (l *lease) joinLocked(ttl time.Duration) *Lock {
+	if l.readers == nil {
+		l.readers = map[*Lock]reader{l.holder: {l.kept, l.stop, l.warn}}
+		l.holder = nil
+	}
 	h := l.handleLocked()
 	l.readers[h] = reader{}
 	l.ttl = max(l.ttl, ttl)

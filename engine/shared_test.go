@@ -55,11 +55,14 @@ func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
 			got := make(chan *Lock)
 			go func() { got <- mustAcquire(t, e, t.Name(), 0) }()
 			soon(t, func() bool {
-				_, err := first.lease.e.TryAcquireShared(t.Context(), "other name", 0)
-				require.NoError(t, err)
-				_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
-				return err != nil || second.Release(t.Context()) != nil
-			}, "a writer that waits keeps new readers out, or has it by now")
+				lock, err := open(t, masters, option, shortLease).TryAcquireShared(t.Context(), t.Name(), 0)
+				if err == nil {
+					require.NoError(t, lock.Release(t.Context()))
+				}
+				return err != nil
+			}, "a writer that waits keeps new readers out")
+			require.True(t, second.Valid())
+			require.NoError(t, second.Release(t.Context()))
 			writer := <-got
 			require.Equal(t, name != "", writer.Fence() > 0)
 			_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
@@ -232,11 +235,11 @@ func TestWriterThatWaitsKeepsNewReadersOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-				elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
-				defer elsewhere.Close()
 				ctx, stop := context.WithCancel(t.Context())
 				var readers sync.WaitGroup
 				for range 3 {
+					elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+					defer elsewhere.Close()
 					readers.Go(func() {
 						for ctx.Err() == nil {
 							if lock, err := elsewhere.AcquireShared(ctx, "name", 0); err == nil {
@@ -288,13 +291,105 @@ func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	e := open(t, masters)
+	lone := mustAcquireShared(t, open(t, masters), t.Name(), 0)
 	for _, m := range masters {
 		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd")
 	}
 	_, err := e.AcquireShared(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrDenied)
+	require.NoError(t, lone.Extend(t.Context(), 0), "it does not lose its lock")
+	require.NoError(t, lone.Release(t.Context()))
 	cycle(t, e, t.Name())
 	for i := range masters {
 		require.Zero(t, setAside(e, i))
 	}
+}
+
+func TestIntentEndsWithTheWait(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, tries, other := open(t, masters), open(t, masters, func(c *Config) { c.MaxAttempts = 1 << 20 }), open(t, masters)
+	for name, begin := range map[string]func(ctx context.Context, name string) error{
+		"in line":    func(ctx context.Context, name string) error { _, err := e.Acquire(ctx, name, 0); return err },
+		"in no line": func(ctx context.Context, name string) error { _, err := tries.Acquire(ctx, name, 0); return err },
+	} {
+		for _, leaves := range []bool{true, false} {
+			name := name + map[bool]string{true: ", who leaves"}[leaves]
+			reader := mustAcquireShared(t, other, name, 0)
+			ctx, leave := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- begin(ctx, name) }()
+			intents := func() (n int) {
+				for _, m := range masters {
+					n += int(redistest.Command(t, m, "EXISTS", "__muxlock__:i:"+name).(int64))
+				}
+				return n
+			}
+			readers := []*Lock{reader}
+			soon(t, func() bool { // a writer that stands in no line learns of readers when another one comes
+				if len(readers) < 30 && intents() == 0 {
+					more, err := open(t, masters).TryAcquireShared(t.Context(), name, 0)
+					require.NoError(t, err)
+					readers = append(readers, more)
+				}
+				return intents() == 3
+			}, name)
+			if leaves {
+				leave()
+			} else {
+				for _, l := range readers {
+					require.NoError(t, l.Release(t.Context()))
+				}
+			}
+			err := <-done
+			begun := time.Now()
+			soon(t, func() bool { return intents() == 0 }, name)
+			require.Less(t, time.Since(begun), intentFor-intentEvery, name)
+			require.Equal(t, leaves, err != nil, name)
+			leave()
+		}
+	}
+}
+
+func TestReaderIsReleasedAtAMasterThatWasAway(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, links := bent(t, masters)
+	stays := mustAcquireShared(t, open(t, masters), t.Name(), 0)
+	lock := mustAcquireShared(t, e, t.Name(), 0)
+	readers := func(m int) int64 { n, _ := redistest.Command(t, masters[m], "ZCARD", t.Name()).(int64); return n }
+	soon(t, func() bool { return readers(0) == 2 && readers(1) == 2 && readers(2) == 2 })
+	links[2].BlackHole(true)
+	require.NoError(t, lock.Release(t.Context()))
+	soon(t, func() bool { return !e.Stats().Masters[2].Up })
+	require.EqualValues(t, 2, readers(2))
+	links[2].BlackHole(false)
+	links[2].Cut()
+	soon(t, func() bool { return readers(2) == 1 })
+	require.NoError(t, stays.Extend(t.Context(), 0))
+}
+
+func TestReaderWhoseContextEndsIsReleased(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, links := bent(t, masters)
+	stays := mustAcquireShared(t, open(t, masters), t.Name(), 0)
+	for _, l := range links {
+		l.Delay(50 * time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { _, err := e.AcquireShared(ctx, t.Name(), 0); done <- err }()
+	readers := func(n int64) func() bool {
+		return func() bool {
+			for _, m := range masters {
+				if there, _ := redistest.Command(t, m, "EVAL", "return redis.call('TYPE', KEYS[1]).ok == 'zset' and redis.call('ZCARD', KEYS[1]) or 1", "1", t.Name()).(int64); there != n {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	soon(t, readers(2))
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	soon(t, readers(1))
+	require.NoError(t, stays.Extend(t.Context(), 0))
 }

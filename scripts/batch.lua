@@ -42,7 +42,17 @@ local function extend(from, to, lease)
   end
 end
 
-local function release(from, to)
+-- leave takes a reader out of the sorted set. The key then expires with the last one that is left.
+local function leave(key, token)
+  local reply = pcall('ZREM', key, token)
+  if reply == 1 then
+    local last = pcall('ZRANGE', key, -1, -1, 'WITHSCORES')
+    if last[2] then pcall('PEXPIREAT', key, last[2]) end
+  end
+  return (type(reply) ~= 'table' or not reply.err:find('WRONGTYPE')) and reply
+end
+
+local function release(from, to, readers)
   local values, ours = pcall('MGET', unpack(KEYS, from, to)), 0
   for i = from, to do
     if values[i - from + 1] == ARGV[i] then ours = ours + 1 end
@@ -57,29 +67,16 @@ local function release(from, to)
     end
     reply = pcall('DEL', unpack(keys))
   end
-  if values.err or type(reply) == 'table' then -- refused as a whole: one by one
-    for i = from, to do
-      reply = pcall('GET', KEYS[i])
-      if reply == ARGV[i] then reply = pcall('DEL', KEYS[i]) end
+  local alone = values.err or type(reply) == 'table' -- refused as a whole: one by one
+  for i = from, (alone or ours <= to - from) and to or 0 do
+    if alone or values[i - from + 1] ~= ARGV[i] then
+      reply = alone and pcall('GET', KEYS[i])
+      if reply == ARGV[i] then
+        reply = pcall('DEL', KEYS[i])
+      elseif readers then
+        reply = leave(KEYS[i], ARGV[i])
+      end
       if reply ~= 1 then vote(i, reply) end
-    end
-  elseif ours <= to - from then
-    for i = from, to do
-      if values[i - from + 1] ~= ARGV[i] then vote(i, false) end
-    end
-  end
-end
-
--- releaseReaders takes tokens out of the sorted sets. Each then expires with the last one that is left.
-local function releaseReaders(from, to)
-  for i = from, to do
-    local reply = pcall('ZREM', KEYS[i], ARGV[i])
-    local last = reply == 1 and pcall('ZRANGE', KEYS[i], -1, -1, 'WITHSCORES')
-    if reply ~= 1 then
-      local other = type(reply) == 'table' and reply.err:find('WRONGTYPE')
-      vote(i, not other and reply)
-    elseif last[2] then
-      pcall('PEXPIREAT', KEYS[i], last[2])
     end
   end
 end
@@ -135,7 +132,7 @@ while i <= n do
   if what == '-' then
     release(i, last)
   elseif what == 's-' then
-    releaseReaders(i, last)
+    release(i, last, true)
   elseif what:byte() == 38 then -- '&'
     take(i, last, what:sub(2))
   elseif what:byte() == 124 then -- '|'

@@ -131,7 +131,7 @@ func TestComparisonCatchesABrokenBatch(t *testing.T) {
 	m := newMaster(t)
 	for name, edit := range map[string][2]string{
 		"deletes what is another's": {"if values[i - from + 1] == ARGV[i] then keys", "if values[i - from + 1] then keys"},
-		"counts what is another's":  {"elseif ours <= to - from then", "elseif false then"},
+		"counts what is another's":  {"or ours <= to - from)", "or false)"},
 		"releases nothing":          {"if what == '-' then", "if what == '-' then elseif what == '-' then"},
 		"extends what is another's": {"if reply == ARGV[i] then\n      reply = pcall('PTTL', key)", "if reply then\n      reply = pcall('PTTL', key)"},
 		"shortens":                  {"tonumber(lease) > reply", "true"},

@@ -18,6 +18,8 @@ if type(value) == 'table' then
   value = table.concat(readers, '\n')
 elseif value == '' or value and #value > tonumber(ARGV[1]) then
   return redis.error_reply('MUXLOCKVALUE a string of ' .. #value .. ' bytes')
+elseif value and value:byte() == 126 then -- a lone reader, see shared
+  readers[1] = value
 end
 local waiting, first = 0, nil
 for i = 2, 3 do

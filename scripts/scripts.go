@@ -48,8 +48,8 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "57b657baee4459113ff830034cd79f1b6ba119b4"}
-	Shared  = Script{"shared", sharedSource, "eee52fcf480ecac2c29e83280236f6b1de78d64c"}
+	Batch   = Script{"batch", batchSource, "b3e2e71334953b8bb8adf702199a1f156bc3f3fc"}
+	Shared  = Script{"shared", sharedSource, "141ef61744e9017c3fcbaa4eb036ef77bede4b7e"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
@@ -67,12 +67,12 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = Script{"wait", waitSource, "6f833cb6cabf98c71f4619133536503723043372"}
+	Wait = Script{"wait", waitSource, "c62c3d7a903257625c7272f9091b166bc75f90cd"}
 	Pass = Script{"pass", passSource, "1e2eae456d92025cd5cb66a9224180f06b15734d"}
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = Script{"inspect", inspectSource, "aad170daac00b6430cf67b5082f0838167ad8ff9"}
+var Inspect = Script{"inspect", inspectSource, "6c60231142d6b90e9e160a2f32ad0dabbda4fec8"}
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {

@@ -1,6 +1,7 @@
 -- Shared: let readers in and extend them, and note writers that wait for readers; in order.
--- KEYS[i]     lock name of entry i, of n. Readers have a sorted set: tokens by when they run out, in
---             milliseconds of the master's clock. The key expires with the last of them
+-- KEYS[i]     lock name of entry i, of n. A reader that comes first has a string, its token, which begins
+--             with ~. Several have a sorted set: tokens by when they run out, in milliseconds of the
+--             master's clock. The key expires with the last of them
 -- KEYS[n+i]   the intent of its writers: while it is there, no reader is let in
 -- KEYS[2n+1], KEYS[2n+2]  with fencing: the set's description, the mark
 -- ARGV[1]     the description that the caller expects; '' without fencing
@@ -25,11 +26,28 @@ if fenced then
   end
   mark = mark .. '\n'
 end
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local votes, fault = {}, ''
+local function time()
+  local clock = redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
+local now = time()
+local votes, fault = nil, '' -- votes is made at the first that is not '1'
 
--- add adds a token, or moves its end. The key expires with the last one.
+local function vote(i, reply)
+  if not votes then
+    votes = {}
+    for j = 1, n do votes[j] = '1' end
+  end
+  if type(reply) ~= 'table' then
+    votes[i] = tostring(reply)
+  elseif reply.err:find('WRONGTYPE') then
+    votes[i] = '0'
+  else
+    votes[i], fault = 'e', '\n' .. reply.err
+  end
+end
+
+-- add adds a token to a sorted set, or moves its end. The key expires with the last one.
 local function add(key, token, ends)
   local reply = pcall('ZADD', key, ends, token)
   if type(reply) == 'table' then return reply end
@@ -37,10 +55,30 @@ local function add(key, token, ends)
   return last[2] and pcall('PEXPIREAT', key, last[2]) or last
 end
 
-local function letIn(key, intent, token, lease)
-  local waits = pcall('GET', intent)
-  if waits then return type(waits) == 'table' and waits or 'n' end
-  local reply = pcall('ZREMRANGEBYSCORE', key, '-inf', now)
+-- spread makes a sorted set of a lone reader's string, and keeps the string if that fails.
+local function spread(key, token)
+  local left = pcall('PTTL', key)
+  if type(left) == 'table' or left < 1 then return left end
+  local ends = time() + left -- a moment later than the string's
+  pcall('DEL', key)
+  local reply = add(key, token, ends)
+  if reply ~= 1 then
+    pcall('DEL', key)
+    pcall('SET', key, token, 'PX', left)
+  end
+  return reply
+end
+
+local function letIn(key, token, lease)
+  local reply = pcall('SET', key, token, 'NX', 'PX', lease)
+  if reply then return reply.ok and 1 or reply end
+  local value = pcall('GET', key)
+  if type(value) == 'string' then
+    if value:byte() ~= 126 then return 0 end
+    reply = spread(key, value)
+  else
+    reply = pcall('ZREMRANGEBYSCORE', key, '-inf', now)
+  end
   if type(reply) == 'table' then return reply end
   reply = add(key, token, now + lease)
   if reply ~= 1 then pcall('ZREM', key, token) end -- none may stay without an end
@@ -49,6 +87,11 @@ end
 
 -- extend never adds a token: at a master that was restarted that would be a vote.
 local function extend(key, token, lease)
+  local value = pcall('GET', key)
+  if type(value) ~= 'table' then
+    if value ~= token then return 0 end
+    return tonumber(lease) <= pcall('PTTL', key) and 1 or pcall('PEXPIRE', key, lease)
+  end
   local ends = pcall('ZSCORE', key, token)
   if type(ends) == 'table' then return ends end
   if not ends or ends + 0 <= now then return 0 end
@@ -57,8 +100,13 @@ end
 
 local function intend(key, intent, lease)
   if lease == '0' then return pcall('DEL', intent) end
-  local readers = pcall('ZCARD', key)
-  if readers == 0 or type(readers) == 'table' then return readers end
+  local value = pcall('GET', key)
+  if type(value) == 'table' then
+    local readers = pcall('ZCARD', key)
+    if type(readers) == 'table' then return readers end
+  elseif not value or value:byte() ~= 126 then
+    return 0
+  end
   local reply = pcall('SET', intent, '1', 'PX', lease)
   return reply.ok and 1 or reply
 end
@@ -67,24 +115,21 @@ local i, a = 1, 2 + n
 while i <= n do
   local what, to = ARGV[a], i + ARGV[a + 1] - 1
   local kind, lease = what:match('^(%D?)(%d+)$')
+  local intents = kind == '' and pcall('MGET', unpack(KEYS, n + i, n + to)) or {}
   for j = i, to do
-    local key, intent, token, reply = KEYS[j], KEYS[n + j], ARGV[1 + j], nil
-    if kind == '!' then
-      reply = intend(key, intent, lease)
+    local reply = intents[j - i + 1]
+    if intents.err then reply = pcall('GET', KEYS[n + j]) end -- no right to MGET
+    if reply then
+      reply = type(reply) == 'table' and reply or 'n'
+    elseif kind == '!' then
+      reply = intend(KEYS[j], KEYS[n + j], lease)
     elseif kind == '+' then
-      reply = extend(key, token, lease)
+      reply = extend(KEYS[j], ARGV[1 + j], lease)
     else
-      reply = letIn(key, intent, token, lease)
+      reply = letIn(KEYS[j], ARGV[1 + j], lease)
     end
-    if type(reply) ~= 'table' then
-      votes[j] = tostring(reply)
-    elseif reply.err:find('WRONGTYPE') then
-      votes[j] = '0'
-    else
-      votes[j], fault = 'e', '\n' .. reply.err
-    end
+    if reply ~= 1 then vote(j, reply) end
   end
   i, a = to + 1, a + 2
 end
-votes = table.concat(votes)
-return mark .. (votes:find('[^1]') and votes .. fault or '')
+return mark .. (votes and table.concat(votes) .. fault or '')

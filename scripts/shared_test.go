@@ -30,56 +30,76 @@ func (m testMaster) shared(entries ...entry) string {
 
 func TestReadersAreLetInTogetherAndWritersAreNot(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "t1", "90000"}, entry{"a", "t2", "190000"}, entry{"b", "t1", "90000"}))
-	require.Empty(t, m.text(sharedCommand(Shared.SHA1, "", []entry{{"a", "t3", "90000"}, {"a", "t1", "+90000"}})...))
+	require.Equal(t, "111", m.shared(entry{"a", "~t1", "90000"}, entry{"a", "~t2", "190000"}, entry{"b", "~t1", "90000"}))
+	require.Empty(t, m.text(sharedCommand(Shared.SHA1, "", []entry{{"a", "~t3", "90000"}, {"a", "~t1", "+90000"}})...))
 	m.requireTTL(190_000, "a")
 	require.Error(t, m.do("SET", "a", "writer", "NX", "PX", "1000").Error(), "refused")
 	require.EqualValues(t, 0, m.number("MSETNX", "free", "writer", "b", "writer"))
 	require.Equal(t, "n0", m.batch(set("&90000", "free", "a")...))
 	require.EqualValues(t, 3, m.number("ZCARD", "a"))
 	m.text("SET", "held", "writer", "PX", "100000")
-	require.Equal(t, "01", m.shared(entry{"held", "t", "90000"}, entry{"c", "t", "90000"}))
+	require.Equal(t, "01", m.shared(entry{"held", "~t", "90000"}, entry{"c", "~t", "90000"}))
 	require.Equal(t, "writer", m.text("GET", "held"))
 	m.requireTTL(100_000, "held")
 }
 
 func TestNameOfReadersExpiresWithTheLastOfThem(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "t1", "90000"}, entry{"a", "t2", "290000"}, entry{"a", "t3", "190000"}))
+	require.Equal(t, "111", m.shared(entry{"a", "~t1", "90000"}, entry{"a", "~t2", "290000"}, entry{"a", "~t3", "190000"}))
 	m.requireTTL(290_000, "a")
-	require.Equal(t, "1", m.batch(entry{"a", "t2", "s-"}))
+	require.Equal(t, "1", m.batch(entry{"a", "~t2", "s-"}))
 	m.requireTTL(190_000, "a")
-	require.Equal(t, "1", m.shared(entry{"a", "t1", "+390000"}))
+	require.Equal(t, "1", m.shared(entry{"a", "~t1", "+390000"}))
 	m.requireTTL(390_000, "a")
-	require.Equal(t, "1", m.shared(entry{"a", "t1", "+100000"}), "never shorter")
+	require.Equal(t, "1", m.shared(entry{"a", "~t1", "+100000"}), "never shorter")
 	m.requireTTL(390_000, "a")
-	require.Equal(t, "101", m.batch(entry{"a", "t1", "s-"}, entry{"a", "t2", "s-"}, entry{"a", "t3", "s-"}))
+	require.Equal(t, "101", m.batch(entry{"a", "~t1", "s-"}, entry{"a", "~t2", "s-"}, entry{"a", "~t3", "s-"}))
 	require.False(t, m.exists("a"))
 }
 
 func TestReaderThatRanOutIsNeitherExtendedNorInTheWay(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "11", m.shared(entry{"a", "short", "1"}, entry{"a", "long", "90000"}))
+	require.Equal(t, "11", m.shared(entry{"a", "~short", "1"}, entry{"a", "~long", "90000"}))
 	time.Sleep(3 * time.Millisecond) // until it has run out
-	require.Equal(t, "01", m.shared(entry{"a", "short", "+90000"}, entry{"a", "other", "90000"}))
+	require.Equal(t, "01", m.shared(entry{"a", "~short", "+90000"}, entry{"a", "~other", "90000"}))
 	require.EqualValues(t, 2, m.number("ZCARD", "a"), "a new reader removes it")
-	require.Equal(t, "0", m.shared(entry{"b", "gone", "+90000"}), "an extend creates nothing")
+	require.Equal(t, "0", m.shared(entry{"b", "~gone", "+90000"}), "an extend creates nothing")
 	require.False(t, m.exists("b"))
 	m.text("SET", "c", "t", "PX", "90000")
-	require.Equal(t, "0", m.shared(entry{"c", "t", "+190000"}), "nor does it extend a writer")
+	require.Equal(t, "0", m.shared(entry{"c", "~t", "+190000"}), "nor does it extend a writer")
 	m.requireTTL(90_000, "c")
 }
 
 func TestReleaseOfReadersTakesOutItsOwnTokenOnly(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "1", m.shared(entry{"a", "t", "90000"}))
+	require.Equal(t, "111", m.shared(entry{"a", "~t1", "90000"}, entry{"a", "~t2", "90000"}, entry{"lone", "~t", "90000"}))
 	m.text("SET", "held", "t", "PX", "90000")
-	m.number("RPUSH", "list", "t")
-	require.Equal(t, "0000"+"1", m.batch(
-		entry{"a", "other", "s-"}, entry{"held", "t", "s-"}, entry{"list", "t", "s-"}, entry{"gone", "t", "s-"}, entry{"held", "t", "-"}))
-	require.EqualValues(t, 1, m.number("ZCARD", "a"))
-	require.Equal(t, "0e", strings.SplitN(m.batch(entry{"a", "t", "-"}, entry{"a", "t", "90000"}), "\n", 2)[0], "a writer's does nothing to readers")
-	require.EqualValues(t, 1, m.number("ZCARD", "a"))
+	m.number("RPUSH", "list", "~t")
+	require.Equal(t, "00000"+"11", m.batch(
+		entry{"a", "~other", "s-"}, entry{"held", "~t", "s-"}, entry{"list", "~t", "s-"}, entry{"gone", "~t", "s-"}, entry{"lone", "~other", "s-"},
+		entry{"held", "t", "-"}, entry{"lone", "~t", "s-"}))
+	require.False(t, m.exists("lone"))
+	require.Equal(t, "0e", strings.SplitN(m.batch(entry{"a", "~t1", "-"}, entry{"a", "~t1", "90000"}), "\n", 2)[0], "a writer's does nothing to readers")
+	require.EqualValues(t, 2, m.number("ZCARD", "a"))
+}
+
+func TestLoneReaderKeepsItsLeaseWhenASecondOneComes(t *testing.T) {
+	m := newMaster(t)
+	require.Equal(t, "1", m.shared(entry{"a", "~lone", "190000"}))
+	require.Equal(t, "~lone", m.text("GET", "a"))
+	require.Equal(t, "1", m.shared(entry{"a", "~lone", "+200000"}))
+	m.requireTTL(200_000, "a")
+	ends := m.number("PEXPIRETIME", "a")
+	require.Equal(t, "1", m.shared(entry{"a", "~second", "90000"}))
+	require.EqualValues(t, 2, m.number("ZCARD", "a"))
+	score, err := m.do("ZSCORE", "a", "~lone").AsFloat64()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, score, float64(ends), "never shorter")
+	require.Less(t, score, float64(ends+5000))
+	require.Equal(t, "1", m.batch(entry{"a", "~second", "s-"}))
+	m.requireTTL(200_000, "a")
+	m.text("SET", "for ever", "~t")
+	require.Equal(t, "0", m.shared(entry{"for ever", "~second", "90000"}), "no reader's")
 }
 
 func TestIntentOfAWriterKeepsReadersOutForItsTime(t *testing.T) {
@@ -88,31 +108,45 @@ func TestIntentOfAWriterKeepsReadersOutForItsTime(t *testing.T) {
 	m.number("RPUSH", "list", "x")
 	require.Equal(t, "000", m.shared(entry{"free", "", "!500"}, entry{"held", "", "!500"}, entry{"list", "", "!500"}), "there are no readers")
 	require.EqualValues(t, 2, m.number("DBSIZE"))
-	require.Equal(t, "11", m.shared(entry{"a", "t", "90000"}, entry{"a", "", "!90000"}))
-	require.Equal(t, "n1", m.shared(entry{"a", "other", "90000"}, entry{"a", "t", "+190000"}), "who reads goes on")
+	require.Equal(t, "11", m.shared(entry{"a", "~t", "90000"}, entry{"a", "", "!90000"}))
+	require.Equal(t, "n1", m.shared(entry{"a", "~other", "90000"}, entry{"a", "~t", "+190000"}), "who reads goes on")
 	m.requireTTL(90_000, "intent of a")
-	require.Equal(t, "1", m.batch(entry{"a", "t", "s-"}))
-	require.Equal(t, "n", m.shared(entry{"a", "other", "90000"}))
+	require.Equal(t, "1", m.batch(entry{"a", "~t", "s-"}))
+	require.Equal(t, "n", m.shared(entry{"a", "~other", "90000"}))
 	require.Equal(t, "OK", m.text("SET", "a", "writer", "NX", "PX", "90000"), "an intent is not in a writer's way")
 	require.Equal(t, "1", m.batch(entry{"intent of a", "1", "-"}))
 }
 
-func TestReaderThatIsRefusedHalfwayLeavesNothing(t *testing.T) {
+func TestReaderThatIsRefusedHalfwayLeavesEverythingAsItWas(t *testing.T) {
 	m := newMaster(t)
-	for _, denied := range []string{"-zadd", "-zrange", "-pexpireat", "-zremrangebyscore", "-get"} {
-		m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", denied)
+	for denied, readers := range map[string]int{
+		"-set": 0, "-pttl": 1, "-zadd": 1, "-zrange": 1, "-pexpireat": 1, "-zremrangebyscore": 2, "-zrange ": 2, "-pexpireat ": 2,
+	} {
+		m.text("FLUSHALL")
+		for i := range readers {
+			require.Equal(t, "1", m.shared(entry{"a", "~" + strconv.Itoa(i), "90000"}))
+		}
+		m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", strings.TrimSpace(denied))
 		m.text("AUTH", "limited", "any")
-		votes, fault, _ := strings.Cut(m.shared(entry{"a", "t", "90000"}), "\n")
+		votes, fault, _ := strings.Cut(m.shared(entry{"a", "~t", "50000"}), "\n")
+		m.text("AUTH", "default", "")
 		require.Equal(t, "e", votes, denied)
 		require.NotEmpty(t, fault)
-		m.text("AUTH", "default", "")
-		require.EqualValues(t, 0, m.number("DBSIZE"), denied)
+		require.EqualValues(t, min(readers, 1), m.number("DBSIZE"), denied)
+		switch readers {
+		case 1:
+			require.Equal(t, "~0", m.text("GET", "a"), denied)
+			m.requireTTL(90_000, "a")
+		case 2:
+			require.EqualValues(t, 2, m.number("ZCARD", "a"), denied)
+			m.requireTTL(90_000, "a")
+		}
 	}
 }
 
 func TestReadersOfAnAdmittedMemberOfTheSetAlone(t *testing.T) {
 	m := newMaster(t)
-	entries := []entry{{"a", "t1", "90000"}, {"a", "t1", "+90000"}}
+	entries := []entry{{"a", "~t1", "90000"}, {"a", "~t1", "+90000"}}
 	for _, there := range [][2]string{{"", ""}, {"the set", ""}, {"another", "the mark"}} {
 		m.text("FLUSHALL")
 		for i, key := range []string{fencedSet, fencedMark} {
@@ -126,7 +160,7 @@ func TestReadersOfAnAdmittedMemberOfTheSetAlone(t *testing.T) {
 	m.text("SET", fencedSet, "the set")
 	m.text("SET", fencedMark, "the mark")
 	require.Equal(t, "the mark\n", m.text(sharedCommand(Shared.SHA1, "the set", entries)...))
-	require.Equal(t, "the mark\n0", m.text(sharedCommand(Shared.SHA1, "the set", []entry{{"a", "t2", "+90000"}})...))
+	require.Equal(t, "the mark\n0", m.text(sharedCommand(Shared.SHA1, "the set", []entry{{"a", "~t2", "+90000"}})...))
 	require.False(t, m.exists(fencedRegisters))
 }
 
@@ -144,8 +178,8 @@ func TestReadersTakeNamesAndTokensAsBytes(t *testing.T) {
 
 func TestInspectShowsReadersThatHaveNotRunOut(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "111", m.shared(entry{"a", "long", "90000"}, entry{"a", "short", "50000"}, entry{"a", "gone", "1"}))
+	require.Equal(t, "111", m.shared(entry{"a", "~long", "90000"}, entry{"a", "~short", "50000"}, entry{"a", "~gone", "1"}))
 	time.Sleep(3 * time.Millisecond) // until it has run out
 	words := strings.Split(m.text("EVALSHA", Inspect.SHA1, "3", "a", "line", "fenced line", "512"), "\n")
-	require.Equal(t, []string{"2", "short", "long"}, words[3:])
+	require.Equal(t, []string{"2", "~short", "~long"}, words[3:])
 }

@@ -19,7 +19,7 @@
 --                           tokens that wait now, '-' none
 --   'm' lease               the token has the lock already, for so long
 --   'q' rank value          in line, from 0; who has the lock: as much as shows that it is no lock;
---                           'readers' for any other type than a string
+--                           'readers' for them, and for what is no string
 --   'x'                     not in line
 -- Returns the error MUXLOCKSET, and has done nothing, as the fenced acquire does.
 local call = redis.call
@@ -35,6 +35,8 @@ end
 local value = redis.pcall('GET', name)
 if type(value) == 'table' then
   if not value.err:find('WRONGTYPE') then return value end
+  value = 'readers'
+elseif value and value:byte() == 126 then -- a lone reader, see shared
   value = 'readers'
 end
 if value == token then return mark .. 'm\n' .. call('PTTL', name) end

@@ -347,6 +347,43 @@ func TestManyNamesAreAcquiredAndReleasedAtOnceEachByItself(t *testing.T) {
 	})
 }
 
+func TestManyReadOrOneWrites(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		other := w.open(t, engine.Config{MasterTimeout: patience})
+		var readers []*engine.Lock
+		for _, e := range []*engine.Engine{e, e, other} {
+			lock, err := e.TryAcquireShared(t.Context(), "name", 0)
+			require.NoError(t, err)
+			require.Zero(t, lock.Fence())
+			readers = append(readers, lock)
+		}
+		_, err := other.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.ErrorIs(t, e.DoShared(t.Context(), "name", 0, func(ctx context.Context) error {
+			_, err := e.Acquire(ctx, "name", 0)
+			return err
+		}), engine.ErrInvalid)
+		written := make(chan *engine.Lock)
+		go func() {
+			lock, _ := e.Acquire(context.Background(), "name", 0)
+			written <- lock
+		}()
+		for _, l := range readers {
+			require.NoError(t, l.Extend(t.Context(), 0))
+			require.NoError(t, l.Release(t.Context()))
+		}
+		writer := <-written
+		require.NotNil(t, writer)
+		_, err = other.TryAcquireShared(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.NoError(t, writer.Release(t.Context()))
+		reader, err := other.AcquireShared(t.Context(), "name", 0)
+		require.NoError(t, err)
+		w.lose("name")
+		require.ErrorIs(t, reader.Extend(t.Context(), 0), engine.ErrLost)
+	})
+}
+
 func TestNamesOfASetAreAcquiredWholeOrNotAtAll(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		names := []string{"name 0", "name 1", "name 2"}

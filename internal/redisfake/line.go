@@ -121,7 +121,7 @@ func wait(d *dataSet, keys, args []string) any {
 		mark = q.foundMark + "\n"
 	}
 	value, there, err := d.get(q.name)
-	if err != nil {
+	if err != nil || d.loneReader(q.name) != "" {
 		value = "readers"
 	}
 	if there && value == token {

@@ -20,6 +20,7 @@ func shared(d *dataSet, keys, args []string) any {
 	answer, now := []byte(votes), d.now().UnixMilli()
 	for from := 0; from < n; runs = runs[2:] {
 		to := from + atoi(runs[1])
+		waits := d.held(keys[n+from : n+to])
 		for i := from; i < to; i++ {
 			switch what := runs[0]; what[0] {
 			case '!':
@@ -27,7 +28,7 @@ func shared(d *dataSet, keys, args []string) any {
 			case '+':
 				answer[i] = d.extendReader(keys[i], tokens[i], what[1:], now)
 			default:
-				answer[i] = d.letIn(keys[i], keys[n+i], tokens[i], what, now)
+				answer[i] = d.letIn(keys[i], tokens[i], what, now, waits[i-from])
 			}
 		}
 		from = to
@@ -38,28 +39,37 @@ func shared(d *dataSet, keys, args []string) any {
 	return mark + string(answer)
 }
 
-// readers returns the readers of a name, nil for none. It reports false if a writer has the name.
-func (d *dataSet) readers(name string) (ends map[string]int64, ok bool) {
-	v, there := d.find(name)
-	return v.sorted, !there || v.sorted != nil
+// readers returns those of a name that has several, else nil.
+func (d *dataSet) readers(name string) map[string]int64 {
+	v, _ := d.find(name)
+	return v.sorted
 }
 
-func (d *dataSet) letIn(name, intent, token, ms string, now int64) byte {
-	readers, ok := d.readers(name)
-	_, waits, err := d.get(intent)
-	switch {
-	case err != nil, !waits && !ok:
-		return '0'
-	case waits:
+// loneReader returns the token of a name that has one reader, who came first, else "".
+func (d *dataSet) loneReader(name string) string {
+	if text, _, err := d.get(name); err == nil && strings.HasPrefix(text, "~") {
+		return text
+	}
+	return ""
+}
+
+func (d *dataSet) letIn(name, token, ms string, now int64, waits bool) byte {
+	if waits {
 		return 'n'
-	case readers == nil:
-		readers = make(map[string]int64)
+	}
+	if d.setNX(name, token, ms) {
+		return '1'
+	}
+	readers, lone := d.readers(name), d.loneReader(name)
+	if left := d.pttl(name); lone != "" && left > 0 {
+		readers = map[string]int64{lone: now + left}
 		d.values[name] = value{sorted: readers}
 	}
-	for other, ends := range readers {
-		if ends <= now {
-			delete(readers, other)
-		}
+	if readers == nil {
+		return '0'
+	}
+	if lone == "" {
+		maps.DeleteFunc(readers, func(_ string, ends int64) bool { return ends <= now })
 	}
 	readers[token] = now + int64(atoi(ms))
 	d.expireWithLast(name)
@@ -67,7 +77,11 @@ func (d *dataSet) letIn(name, intent, token, ms string, now int64) byte {
 }
 
 func (d *dataSet) extendReader(name, token, ms string, now int64) byte {
-	readers, _ := d.readers(name)
+	if n, err := d.ours(name, token); n == 1 && err == nil {
+		d.extend(name, ms)
+		return '1'
+	}
+	readers := d.readers(name)
 	ends := readers[token]
 	if ends <= now {
 		return '0'
@@ -81,17 +95,16 @@ func (d *dataSet) intend(name, intent, ms string) byte {
 	if ms == "0" {
 		return byte('0' + d.delete(intent))
 	}
-	readers, _ := d.readers(name)
-	if readers == nil {
+	if d.readers(name) == nil && d.loneReader(name) == "" {
 		return '0'
 	}
 	d.set(intent, "1", int64(atoi(ms)))
 	return '1'
 }
 
-// releaseReader takes a token out, and reports whether it was there.
-func (d *dataSet) releaseReader(name, token string) bool {
-	readers, _ := d.readers(name)
+// leave takes a reader out of several, and reports whether it was there.
+func (d *dataSet) leave(name, token string) bool {
+	readers := d.readers(name)
 	if _, there := readers[token]; !there {
 		return false
 	}

@@ -83,19 +83,14 @@ func batch(d *dataSet, keys, args []string) any {
 			refused = true
 		}
 		for i := from; i < to && !set; i++ {
-			if runs[0] == "s-" {
-				if !d.releaseReader(keys[i], tokens[i]) {
-					votes[i], refused = '0', true
-				}
-				continue
-			}
 			found, err := d.ours(keys[i], tokens[i])
 			switch {
-			case found == 1 && runs[0] == "-":
+			case found == 1 && strings.HasSuffix(runs[0], "-"):
 				ours = append(ours, i) // the script reads all keys before it deletes any
+			case runs[0] == "s-" && d.leave(keys[i], tokens[i]):
 			case found == 1:
 				d.extend(keys[i], runs[0])
-			case err != nil && runs[0] != "-":
+			case err != nil && !strings.HasSuffix(runs[0], "-"):
 				votes[i], fault = 'e', "\n"+err.Error()
 			default:
 				votes[i], refused = '0', true
@@ -169,7 +164,7 @@ func (d *dataSet) deleteAll(names []string) {
 
 func inspect(d *dataSet, keys, args []string) any {
 	value, there, err := d.get(keys[0])
-	readers, _ := d.readers(keys[0])
+	readers := d.readers(keys[0])
 	tokens := slices.DeleteFunc(inOrder(readers), func(token string) bool { // the key has not expired, and so the last has not
 		return readers[token] <= d.now().UnixMilli() && readers[token] < slices.Max(slices.Collect(maps.Values(readers)))
 	})
@@ -180,6 +175,9 @@ func inspect(d *dataSet, keys, args []string) any {
 		return err
 	case there && (value == "" || len(value) > atoi(args[0])):
 		return fmt.Errorf("MUXLOCKVALUE a string of %d bytes", len(value))
+	}
+	if d.loneReader(keys[0]) != "" {
+		tokens = []string{value}
 	}
 	waiting, first := 0, ""
 	for _, line := range keys[1:] {

@@ -15,6 +15,7 @@ const (
 
 	randomLength = 24 // 16 bytes in base64
 	separator    = '@'
+	reader       = "~"
 )
 
 // New returns 128 bits from crypto/rand in 24 printable characters. It reads the source at every call and buffers no random
@@ -26,14 +27,21 @@ func New() string {
 
 // For returns a fresh token for a lock: New, @, and the holder, for example "...==@web-7/4211". The holder may be empty; it
 // must be Printable and have at most MaxHolder bytes.
-func For(holder string) string {
-	var text [randomLength + 1 + MaxHolder]byte
-	first := random()
-	copy(text[:], first[:])
-	text[randomLength] = separator
-	n := randomLength + 1 + copy(text[randomLength+1:], holder)
+func For(holder string) string { return fresh(holder, "") }
+
+func fresh(holder, first string) string {
+	var text [len(reader) + randomLength + 1 + MaxHolder]byte
+	random := random()
+	n := copy(text[:], first)
+	n += copy(text[n:], random[:])
+	text[n] = separator
+	n += 1 + copy(text[n+1:], holder)
 	return string(text[:n])
 }
+
+// ForReader returns a fresh token for a lock that others may read, too: ~ and what For returns. The scripts tell it from a
+// writer's by its first byte.
+func ForReader(holder string) string { return fresh(holder, reader) }
 
 func random() (text [randomLength]byte) {
 	var raw [16]byte
@@ -42,14 +50,14 @@ func random() (text [randomLength]byte) {
 	return text
 }
 
-// Ours reports whether a lock's value has the form of For. It is wrong about another client's value of the same form, and
+// Ours reports whether a lock's value has the form of For or ForReader. It is wrong about another client's value of the same form, and
 // about tokens without a holder, which versions before November 2026 wrote. No safety rule relies on it.
 func Ours(value string) bool {
 	_, ours := parse(value)
 	return ours
 }
 
-// Holder returns the holder in a lock's value, or "" if the value does not have the form of For: values of other clients
+// Holder returns the holder in a lock's value, or "" if the value does not have one of these forms: values of other clients
 // may be anything.
 func Holder(value string) string {
 	holder, _ := parse(value)
@@ -57,6 +65,7 @@ func Holder(value string) string {
 }
 
 func parse(value string) (holder string, ours bool) {
+	value = strings.TrimPrefix(value, reader)
 	if len(value) <= randomLength || value[randomLength] != separator {
 		return "", false
 	}

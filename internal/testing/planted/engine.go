@@ -9,7 +9,7 @@ var engines = []fault{
 	},
 	{
 		what: "the attempts of a call have one token", file: "engine/contend.go",
-		old: "Token: token.For(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, token.New(), c.e.cfg.Holder), TTL",
+		old: "Token: newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, newToken(\"\"), c.e.cfg.Holder), TTL",
 		tests: "engine TestEachAttemptHasATokenOfItsOwn",
 	},
 	{
@@ -43,8 +43,58 @@ var engines = []fault{
 		tests: "engine TestSetThatWaitsHoldsNothing",
 	},
 	{
+		what: "a writer's lease is handed to a reader", file: "engine/handover.go",
+		old: "case w.kind != takes || l.shared ||", new: "case w.kind == turns || l.shared ||",
+		tests: "engine TestReadersThatWaitAreLetInTogether",
+	},
+	{
+		what: "a reader's lease is handed to a writer", file: "engine/handover.go",
+		old: "case w.kind != takes || l.shared ||", new: "case w.kind != takes ||",
+		tests: "engine TestReadersThatWaitAreLetInTogether",
+	},
+	{
+		what: "a reader releases the lease of all", file: "engine/handover.go",
+		old: "len(l.readers) > 0 && !l.ended", new: "len(l.readers) < 0",
+		tests: "engine TestReadersOfAProcessShareALease",
+	},
+	{
+		what: "a reader joins although a writer waits", file: "engine/name_table.go",
+		old: "n.lease != nil && n.first == nil && n.lease.mayJoinLocked", new: "n.lease != nil && n.lease.mayJoinLocked",
+		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughAndNobodyElse",
+	},
+	{
+		what: "a reader joins a lease that is too short", file: "engine/shared.go",
+		old: "l.until.Left(now) >= ttl/2", new: "l.until.Left(now) > 0",
+		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughAndNobodyElse",
+	},
+	{
+		what: "a writer in line lets new readers in", file: "engine/place.go",
+		old: "p.c.e.pipe.Post(p.c.intent(intentFor))", new: "",
+		tests: "engine TestManyReadOrOneWritesOnRealMasters",
+	},
+	{
+		what: "a writer that stands in no line lets new readers in", file: "engine/shared.go",
+		old: "if c.shared || now.Sub(c.begin) < intendAfter", new: "if c.e != nil || now.Sub(c.begin) < intendAfter",
+		tests: "engine TestWriterThatWaitsKeepsNewReadersOut",
+	},
+	{
+		what: "an intent stays when its writer has the lock", file: "engine/shared.go",
+		old: "c.e.pipe.Post(c.intent(0))", new: "",
+		tests: "engine TestIntentEndsWithTheWait",
+	},
+	{
+		what: "a reader's loss is its own", file: "engine/lease.go",
+		old: "\tfor h := range l.readers {\n\t\tif !yield(h) {", new: "\tfor h := range l.readers {\n\t\tif !yield(h) || l.ended {",
+		tests: "engine TestLossOfALeaseIsThatOfAllItsReaders",
+	},
+	{
+		what: "a reader has the fencing token of its register", file: "engine/contend.go",
+		old: "if next.hold && !c.shared && e.mustRaise", new: "if next.hold && e.mustRaise",
+		tests: "engine TestManyReadOrOneWritesOnRealMasters",
+	},
+	{
 		what: "a set is handed a lock", file: "engine/handover.go",
-		old: "case w.turn || !l.mayHandOver(now):", new: "case !l.mayHandOver(now):",
+		old: "case w.kind != takes || l.shared ||", new: "case w.kind == reads || l.shared ||",
 		tests: "engine TestSetHasItsTurnInOrder",
 	},
 	{
@@ -68,13 +118,13 @@ var engines = []fault{
 		tests: "engine TestReleasedPermitIsHandedOverInOrder|TestWaitingContenderIsHandedAPermit",
 	},
 	{
-		what: "a permit is handed over after its time", file: "engine/handover.go",
-		old: "q != n && (!l.mayHandOver(now) ||", new: "q != n && (",
-		tests: "engine TestRevealedPermitIsNotHandedOver",
+		what: "a permit with little validity left is neither handed over nor released", file: "engine/handover.go",
+		old: "case w == nil, q != n && l.until.Left(now) < w.ttl/2:", new: "case w == nil:",
+		tests: "engine TestPermitWithLittleValidityLeftIsReleasedAtTheMasters",
 	},
 	{
 		what: "Close does not wait for who asks for a permit", file: "engine/permit_contend.go",
-		old: "\tt.awaited.Add(1)\n", new: "\tdefer t.awaited.Add(1)\n",
+		old: "\tt.awaited.Add(1)\n", new: "",
 		tests: "engine TestPermitsThatMeetCloseLeaveNoKey",
 	},
 	{
@@ -114,7 +164,7 @@ var engines = []fault{
 	},
 	{
 		what: "a late extend is not undone", file: "engine/lease.go",
-		old: "undo := l.expired && a.err == nil && !l.shared() ||", new: "undo :=",
+		old: "undo := l.expired && a.err == nil && !l.isKnown() ||", new: "undo :=",
 		tests: "engine TestWhatIsConfirmedAfterTheEndOfValidityIsUndone|TestExtendThatIsAnsweredTooLateIsUndoneUnlessTheTokenWasRevealed",
 	},
 	{
@@ -139,7 +189,7 @@ var engines = []fault{
 	},
 	{
 		what: "a user's function runs on the keeper", file: "engine/lease.go",
-		old: "go l.holder.warn() // user code", new: "l.holder.warn() // user code",
+		old: "go h.warn() // user code", new: "h.warn() // user code",
 		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
 	},
 	{
@@ -204,7 +254,7 @@ var engines = []fault{
 	},
 	{
 		what: "an adopted lock is the lock of its name in this process", file: "engine/adopt.go",
-		old: "e.names.join(e, own, ttl, false, now)", new: "e.names.join(e, key+own[:0], ttl, false, now)",
+		old: "c.name = pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)", new: "c.name = key + strconv.FormatUint(e.adopted.Add(1), 10)[:0]",
 		tests: "engine TestAdoptedLockIsNeverHandedOver|TestAdoptStandsBesideWhatTheProcessDoesWithTheName",
 	},
 	{
@@ -254,7 +304,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lock of one master is shown as held", file: "engine/admin/inspect.go",
-		old: "if len(left) >= majority {\n\t\t\tslices", new: "if len(left) >= 1 {\n\t\t\tleft = append(left, make([]time.Duration, majority)...)\n\t\t\tslices",
+		old: "len(left) >= majority {\n\t\t\tslices", new: "len(left) >= 1 {\n\t\t\tleft = append(left, make([]time.Duration, majority)...)\n\t\t\tslices",
 		tests: "engine/admin TestAMajorityOfAllMastersHoldsALock",
 	},
 	{

@@ -183,8 +183,18 @@ var pipelines = []fault{
 		tests: "pipeline TestMarkBesideAnotherDescriptionIsNone",
 	},
 	{
+		what: "the pending release of a reader is a writer's", file: "pipeline/internal/pending/releases.go",
+		old: "Shared: q.Shared, at: now.Add(q.TTL)", new: "at: now.Add(q.TTL)",
+		tests: "engine TestReaderIsReleasedAtAMasterThatWasAway",
+	},
+	{
+		what: "a reader that is abandoned is released as a writer", file: "pipeline/pipeline.go",
+		old: ", Shared: c.req.Shared}", new: "}",
+		tests: "engine TestReaderWhoseContextEndsIsReleased",
+	},
+	{
 		what: "renewals wait in line with acquires", file: "pipeline/queue.go",
-		old: "Extend: 1, Acquire: 2, Wait: 2}", new: "Extend: 2, Acquire: 2, Wait: 2}",
+		old: "Extend: 1, Intend: 1, Acquire: 2", new: "Extend: 2, Intend: 1, Acquire: 2",
 		tests: "pipeline TestReleasesComeFirstThenExtendsThenAcquires",
 	},
 	{

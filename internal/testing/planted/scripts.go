@@ -8,6 +8,46 @@ var lua = []fault{
 		tests: "scripts TestReleaseDeletesOnlyItsOwn",
 	},
 	{
+		what: "a reader is let in beside a writer", file: "scripts/shared.lua",
+		old: "    if value:byte() ~= 126 then return 0 end\n", new: "",
+		tests: "scripts TestReadersAreLetInTogetherAndWritersAreNot",
+	},
+	{
+		what: "an extend adds a reader", file: "scripts/shared.lua",
+		old: "  if not ends or ends + 0 <= now then return 0 end\n", new: "  ends = ends or 0\n",
+		tests: "scripts TestReaderThatRanOutIsNeitherExtendedNorInTheWay",
+	},
+	{
+		what: "a name expires with the reader that came last", file: "scripts/shared.lua",
+		old: "pcall('PEXPIREAT', key, last[2])", new: "pcall('PEXPIREAT', key, ends)",
+		tests: "scripts TestNameOfReadersExpiresWithTheLastOfThem",
+	},
+	{
+		what: "a release leaves the end of the name", file: "scripts/batch.lua",
+		old: "if last[2] then pcall('PEXPIREAT', key, last[2]) end", new: "",
+		tests: "scripts TestNameOfReadersExpiresWithTheLastOfThem",
+	},
+	{
+		what: "a second reader ends the first", file: "scripts/shared.lua",
+		old: "local ends = time() + left", new: "local ends = time()",
+		tests: "scripts TestLoneReaderKeepsItsLeaseWhenASecondOneComes",
+	},
+	{
+		what: "a lone reader is lost where a second one may not be let in", file: "scripts/shared.lua",
+		old: "    pcall('SET', key, token, 'PX', left)\n", new: "",
+		tests: "scripts TestReaderThatIsRefusedHalfwayLeavesEverythingAsItWas",
+	},
+	{
+		what: "a reader is let in although a writer waits", file: "scripts/shared.lua",
+		old: "reply = type(reply) == 'table' and reply or 'n'", new: "reply = type(reply) == 'table' and reply or letIn(KEYS[j], ARGV[1 + j], lease)",
+		tests: "scripts TestIntentOfAWriterKeepsReadersOutForItsTime",
+	},
+	{
+		what: "a reader is let in by a master of another set", file: "scripts/shared.lua",
+		old: "if redis.call('GET', KEYS[2 * n + 1]) ~= ARGV[1] or not mark then", new: "if not mark then",
+		tests: "scripts TestReadersOfAnAdmittedMemberOfTheSetAlone",
+	},
+	{
 		what: "an extend sets a key that is gone", file: "scripts/extend.lua",
 		old: "elseif value == false then\n", new: "elseif value == false then\n  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])\n",
 		tests: "scripts TestExtendMovesTheExpiryOfItsOwnOnly|TestBatchAndPlainCommandsAgree",

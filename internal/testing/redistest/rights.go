@@ -12,8 +12,8 @@ import (
 )
 
 // Rights are the rules of the user in the documentation of package engine: what is needed, what only makes it faster, what
-// lines need, what fencing needs, and what newer servers have.
-type Rights struct{ Needed, Faster, Lines, Fencing, Native []string }
+// readers need, what lines need, what fencing needs, and what newer servers have.
+type Rights struct{ Needed, Faster, Shared, Lines, Fencing, Native []string }
 
 // DocumentedRights reads the documentation in the file path.
 func DocumentedRights(t testing.TB, path string) Rights {
@@ -21,9 +21,9 @@ func DocumentedRights(t testing.TB, path string) Rights {
 	doc, err := os.ReadFile(path)
 	require.NoError(t, err)
 	lines := regexp.MustCompile(`(?m)^//\tACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
-	require.Len(t, lines, 5)
+	require.Len(t, lines, 6)
 	rules := func(i int) []string { return strings.Fields(strings.ReplaceAll(string(lines[i][1]), "'", "")) }
-	return Rights{rules(0), rules(1), rules(2), rules(3), rules(4)}
+	return Rights{rules(0), rules(1), rules(2), rules(3), rules(4), rules(5)}
 }
 
 // Grant gives masters the user locks of the documentation, with these rules.

@@ -71,6 +71,7 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 		h.slot, h.limit = slot, 2
 		return h
 	}
+	reads := func(h hold) hold { h.reads = true; return h }
 	for _, c := range []struct {
 		wrong int
 		holds []hold
@@ -87,6 +88,9 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 		{1, []hold{permit(0, 0, 9), permit(0, 5, 6)}}, // one slot
 		{1, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(2, 5, 6)}},
 		{2, []hold{permit(0, 0, 9), permit(1, 0, 9), permit(1, 5, 6)}}, // both
+		{0, []hold{reads(at("n", "", 0, 5, 0)), reads(at("n", "", 1, 9, 0)), at("n", "", 9, 10, 2)}},
+		{2, []hold{reads(at("n", "", 0, 5, 0)), reads(at("n", "", 1, 9, 0)), at("n", "", 4, 10, 2)}},
+		{1, []hold{reads(at("n", "", 0, 5, 1))}},
 	} {
 		a.holds, a.forced[hashOf("forced")] = c.holds, a.began.Add(3)
 		require.Len(t, a.violations(), c.wrong, "%v", c.holds)

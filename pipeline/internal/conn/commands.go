@@ -118,7 +118,8 @@ func (b *Batch) shared(set string, entries []Request) {
 	b.AddNumber(uint64(keys))
 	b.addNames(entries)
 	for i := range entries {
-		b.Add(intentKey + entries[i].Name)
+		b.text = resp.AppendHeader(b.text, '$', len(intentKey)+len(entries[i].Name))
+		b.text = append(append(append(b.text, intentKey...), entries[i].Name...), "\r\n"...)
 	}
 	if set != "" {
 		b.Add(SetKey, MarkKey)
