@@ -18,7 +18,8 @@ import (
 // enter in the order in which they were acquired.
 //
 // The audit may miss an overlap that follows another on the same name, since the word has
-// room for one holder. It never misses all of them, and never reports a false one.
+// room for one holder. It never misses all of them, and never reports a false one. The same
+// holds for holders that share a name, in slots.go.
 //
 // A holder that is killed keeps its word until its validity ends, and so counts until then.
 type audit struct{ *table }
@@ -36,13 +37,13 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 	if until <= acquired {
 		return 0
 	}
-	stamp := min(until/1000, forever)<<workerBits | int64(worker)
+	stamp := stampOf(worker, until)
 	slot, last := a.holder(key), a.fence(key)
 	old, before := slot.Swap(stamp), int64(0)
 	if fence > 0 {
 		before = last.Swap(int64(fence))
 	}
-	overlaps, stale := old>>workerBits > acquired/1000, before > 0 && before >= int64(fence)
+	overlaps, stale := live(old, acquired) || a.hasReaders(key, acquired), before > 0 && before >= int64(fence)
 	if !overlaps && !stale {
 		return stamp
 	}
@@ -60,16 +61,20 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 	if stale {
 		a.stale().Add(1)
 	}
+	a.violated(key, acquired)
+	return stamp
+}
+
+func (a *audit) violated(key int, acquired int64) {
 	if a.stride == lineWords {
 		a.firstViolation(key).CompareAndSwap(0, acquired+1)
 	}
-	return stamp
 }
 
 // renew notes that the holder's validity ends later, and returns the new stamp. It returns
 // the old one if another holder has overwritten it.
 func (a *audit) renew(key int, stamp, until int64) int64 {
-	next := min(until/1000, forever)<<workerBits | stamp&(1<<workerBits-1)
+	next := stampOf(workerOf(stamp), until)
 	if stamp == 0 || !a.holder(key).CompareAndSwap(stamp, next) {
 		return stamp
 	}
@@ -79,8 +84,17 @@ func (a *audit) renew(key int, stamp, until int64) int64 {
 // leave notes that the holder is about to call Release. It returns false when there is
 // nothing to hand over: the lock had run out, or another had taken it.
 func (a *audit) leave(key int, stamp, now int64) bool {
-	return stamp != 0 && a.holder(key).CompareAndSwap(stamp, 0) && stamp>>workerBits > now/1000
+	return stamp != 0 && (a.holder(key).CompareAndSwap(stamp, 0) || a.freeSlot(key, stamp)) && live(stamp, now)
 }
+
+func stampOf(worker int, until int64) int64 {
+	return min(until/1000, forever)<<workerBits | int64(worker)
+}
+
+func workerOf(stamp int64) int { return int(stamp & (1<<workerBits - 1)) }
+
+// live reports whether the validity of a stamp's hold ends after now.
+func live(stamp, now int64) bool { return stamp>>workerBits > now/1000 }
 
 // untilNs converts the end of a validity to the clock that began at base. The zero time
 // means a lock that never ends by itself.

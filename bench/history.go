@@ -10,13 +10,13 @@ import (
 // Event is one call on a lock, as its worker saw it. Times are ns since the run began, on
 // the clock that all its processes share.
 type Event struct {
-	Kind    string `json:"kind"` // acquired, refused (with Error: failed), released
+	Kind    string `json:"kind"` // acquired, read (acquired by a reader), refused (with Error: failed), released
 	Key     string `json:"key"`
 	Proc    int    `json:"proc"`   // from 0
 	Worker  int    `json:"worker"` // among those of all processes, from 0
 	FromNs  int64  `json:"from_ns"`
 	ToNs    int64  `json:"to_ns"`
-	UntilNs int64  `json:"until_ns,omitempty"` // of acquired: end of the validity
+	UntilNs int64  `json:"until_ns,omitempty"` // of acquired and read: end of the validity
 	Fence   uint64 `json:"fence,omitempty"`    // of acquired: fencing token; 0: none
 	Overlap bool   `json:"overlap,omitempty"`  // the first acquire of its key that overlapped a hold, or whose fence did not grow
 	Error   string `json:"error,omitempty"`    // its begin
@@ -25,11 +25,15 @@ type Event struct {
 // Kinds of events.
 const (
 	EventAcquired = "acquired"
+	EventRead     = "read"
 	EventRefused  = "refused"
 	EventReleased = "released"
 )
 
-var eventKinds = [...]string{EventAcquired, EventRefused, EventReleased}
+var eventKinds = [...]string{EventAcquired, EventRead, EventRefused, EventReleased}
+
+// Acquires reports whether a hold begins with e.
+func (e Event) Acquires() bool { return e.Kind == EventAcquired || e.Kind == EventRead }
 
 // record is an Event in the table of a run. It has no pointers, so that other processes can
 // read it.
@@ -104,12 +108,13 @@ func (h *history) violations() (events []Event) {
 		}
 		ring, records := h.ring(h.proc, key)
 		for _, r := range records[:min(ring.count, int64(len(records)))] {
-			events = append(events, Event{
+			e := Event{
 				Kind: eventKinds[r.kind], Key: name, Proc: h.proc, Worker: int(r.worker),
 				FromNs: r.from, ToNs: r.to, UntilNs: r.until, Fence: r.fence,
-				Overlap: eventKinds[r.kind] == EventAcquired && r.to+1 == first,
-				Error:   string(bytes.TrimRight(r.error[:], "\x00")),
-			})
+				Error: string(bytes.TrimRight(r.error[:], "\x00")),
+			}
+			e.Overlap = e.Acquires() && r.to+1 == first
+			events = append(events, e)
 		}
 	}
 	return events

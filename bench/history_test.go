@@ -9,22 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// offenders returns both sides of the first overlap of a key: the marked acquire, and an earlier one of
-// another worker that was neither over nor released.
+// offenders returns both sides of the first overlap of a key: the marked acquire, and one of another worker. Neither was over nor
+// released when the later one began. Of two that come at once, the one that enters first may be the later one.
 func offenders(events []Event) (second, first *Event) {
+	released := func(e Event, before int64) bool {
+		return slices.ContainsFunc(events, func(g Event) bool {
+			return g.Kind == EventReleased && g.Worker == e.Worker && g.Key == e.Key && g.FromNs >= e.ToNs && g.FromNs <= before
+		})
+	}
 	for i, e := range events {
-		if !e.Overlap {
-			continue
-		}
 		for j, f := range events {
-			if f.Kind != EventAcquired || f.Key != e.Key || f.Worker == e.Worker || f.ToNs > e.ToNs || f.UntilNs <= e.ToNs {
-				continue
-			}
-			released := false
-			for _, g := range events {
-				released = released || g.Kind == EventReleased && g.Worker == f.Worker && g.Key == f.Key && g.FromNs >= f.ToNs && g.FromNs <= e.ToNs
-			}
-			if !released {
+			both := max(e.ToNs, f.ToNs)
+			if e.Overlap && f.Acquires() && f.Key == e.Key && f.Worker != e.Worker && !(f.Kind == EventRead && e.Kind == EventRead) &&
+				min(e.UntilNs, f.UntilNs) > both && !released(e, both) && !released(f, both) {
 				return &events[i], &events[j]
 			}
 		}

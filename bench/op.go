@@ -10,8 +10,8 @@ import (
 // Op is what a worker does in one operation, or a mix from which each operation draws. The
 // zero value is AcquireRelease.
 type Op struct {
-	kind    opKind       // opMix: drawn for each operation
-	several int          // names of op all or many; else 0
+	kind    opKind       // opMix, opReadWrite: drawn for each operation
+	number  int          // of a numbered operation
 	weights [mixable]int // of a mix, by kind
 }
 
@@ -24,10 +24,13 @@ const (
 	opExtend // op extend: Extend of one lock that is held all the time; in a mix: acquire, extend half way through the hold, release
 	mixable  // number of kinds that a mix may have
 
-	opHold = mixable
-	opMix  = mixable + 1
-	opAll  = mixable + 2
-	opMany = mixable + 3
+	opHold      = mixable
+	opMix       = mixable + 1
+	opAll       = mixable + 2
+	opMany      = mixable + 3
+	opReadWrite = mixable + 4 // each operation is opRead or opAcquireRelease
+	opRead      = mixable + 5
+	opPermit    = mixable + 6
 )
 
 // The operations other than mixes.
@@ -39,46 +42,82 @@ var (
 )
 
 // All returns the operation that takes n names, all or none: AcquireAll, hold, Release.
-func All(n int) Op { return Op{kind: opAll, several: n} }
+func All(n int) Op { return Op{kind: opAll, number: n} }
 
 // Many returns the operation that takes what is free of n names: AcquireMany, hold, Release.
-func Many(n int) Op { return Op{kind: opMany, several: n} }
+func Many(n int) Op { return Op{kind: opMany, number: n} }
+
+// ReadWrite returns the operation of readers and writers. In reads of 100 cases it is AcquireShared, hold, Release;
+// else Acquire, hold, Release.
+func ReadWrite(reads int) Op { return Op{kind: opReadWrite, number: reads} }
+
+// Permit returns the operation of names that at most limit hold at once: AcquirePermit, hold, Release.
+func Permit(limit int) Op { return Op{kind: opPermit, number: limit} }
 
 var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opHold: "hold"}
 
 const (
-	mixPrefix  = "mix:"
-	maxWeight  = 1_000_000
-	maxSeveral = 1000
+	mixPrefix = "mix:"
+	maxWeight = 1_000_000
 )
 
-// severals are the operations of several names, by what stands before their number.
-var severals = map[string]opKind{"all:": opAll, "many:": opMany}
+// numbered are the operations with a number, by what stands before it.
+var numbered = map[string]struct {
+	kind        opKind
+	of          string // what the number counts
+	least, most int
+}{
+	"all:":        {opAll, "names", 1, 1000},
+	"many:":       {opMany, "names", 1, 1000},
+	"read-write:": {opReadWrite, "reads among 100 operations", 0, 100},
+	"permit:":     {opPermit, "holders at once", 1, 64},
+}
 
 // Extends reports whether op needs an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
 
 // Several reports whether op needs a SeveralLocker.
-func (o Op) Several() bool { return o.several > 0 }
+func (o Op) Several() bool { return o.kind == opAll || o.kind == opMany }
+
+// Shares reports whether op needs a SharedLocker.
+func (o Op) Shares() bool { return o.kind == opReadWrite }
+
+// Permits reports whether op needs a PermitLocker.
+func (o Op) Permits() bool { return o.kind == opPermit }
 
 // names returns how many names an operation takes.
-func (o Op) names() int { return max(o.several, 1) }
+func (o Op) names() int {
+	if o.Several() {
+		return o.number
+	}
+	return 1
+}
 
 // has reports whether o has operations of that kind.
 func (o Op) has(kind opKind) bool {
-	if o.kind == opMix {
+	switch o.kind {
+	case opMix:
 		return o.weights[kind] > 0
+	case opReadWrite:
+		return kind == opAcquireRelease && o.number < 100
 	}
 	return o.kind == kind
 }
 
-// waits reports whether an operation waits for a lock that another worker will release.
+// waits reports whether an operation waits for a lock that another worker will release. Who waits for a permit waits for
+// several holders, of which none hands over to it.
 func (o Op) waits() bool {
 	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend) || o.kind == opAll
 }
 
 // draw returns the kind of the next operation.
 func (o Op) draw(r *rng) opKind {
+	if o.kind == opReadWrite {
+		if r.intn(100) < o.number {
+			return opRead
+		}
+		return opAcquireRelease
+	}
 	if o.kind != opMix {
 		return o.kind
 	}
@@ -96,9 +135,9 @@ func (o Op) draw(r *rng) opKind {
 }
 
 func (o Op) String() string {
-	for prefix, kind := range severals {
-		if o.kind == kind {
-			return prefix + strconv.Itoa(o.several)
+	for prefix, n := range numbered {
+		if o.kind == n.kind {
+			return prefix + strconv.Itoa(o.number)
 		}
 	}
 	if o.kind != opMix {
@@ -116,28 +155,28 @@ func (o Op) String() string {
 // MarshalText and UnmarshalText make an Op a JSON string and a flag value.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads acquire-release, try, extend, hold, all:N, many:N, or a mix of the first three by
+// UnmarshalText reads acquire-release, try, extend, hold, all:N, many:N, read-write:READS, permit:K, or a mix of the first three by
 // weight: mix:acquire-release=90,try=8,extend=2. In a mix, extend acquires, extends once half
 // way through the hold, and releases.
 func (o *Op) UnmarshalText(b []byte) error {
 	if parts, mix := strings.CutPrefix(string(b), mixPrefix); mix {
 		return o.readMix(parts)
 	}
-	for prefix, kind := range severals {
-		number, is := strings.CutPrefix(string(b), prefix)
+	for prefix, n := range numbered {
+		text, is := strings.CutPrefix(string(b), prefix)
 		if !is {
 			continue
 		}
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || n > maxSeveral {
-			return wrong("Op", "op", "needs a number of names from 1 to %d, such as %s4, got %q", maxSeveral, prefix, b)
+		number, err := strconv.Atoi(text)
+		if err != nil || number < n.least || number > n.most {
+			return wrong("Op", "op", "needs a number of %s from %d to %d, such as %s4, got %q", n.of, n.least, n.most, prefix, b)
 		}
-		*o = Op{kind: kind, several: n}
+		*o = Op{kind: n.kind, number: number}
 		return nil
 	}
 	kind := slices.Index(opNames[:], string(b))
 	if kind < 0 {
-		return wrong("Op", "op", "must be one of %s, all:N or many:N, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
+		return wrong("Op", "op", "must be one of %s, all:N, many:N, read-write:READS or permit:K, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
 	}
 	*o = Op{kind: opKind(kind)}
 	return nil

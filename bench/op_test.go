@@ -18,14 +18,14 @@ func mixOf(t *testing.T, text string) (op Op) {
 }
 
 func TestOpsAreReadAsPrintedAndNonsenseIsRefused(t *testing.T) {
-	for _, s := range []string{"acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2", "mix:try=1", "all:4", "many:1000"} {
+	for _, s := range []string{"acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2", "mix:try=1", "all:4", "many:1000", "read-write:0", "read-write:100", "permit:1", "permit:64"} {
 		require.Equal(t, s, mixOf(t, s).String())
 	}
 	require.Equal(t, mixOf(t, "mix:try=1,extend=2"), mixOf(t, "mix:extend=2,try=1"))
 	require.Equal(t, AcquireRelease, Op{})
 	for _, s := range []string{
 		"", "steal", "mix", "mix:", "mix:try", "mix:try=", "mix:try=0", "mix:try=-1", "mix:try=0.5", "mix:try=1000001",
-		"mix:try=1,", "mix:try=1,try=2", "mix:hold=1", "mix:steal=1", "mix:mix:try=1", "mix:try=1=2", "try=1", "all", "all:", "all:0", "many:1001", "many:-1", "all:4.5", "mix:all:4=1",
+		"mix:try=1,", "mix:try=1,try=2", "mix:hold=1", "mix:steal=1", "mix:mix:try=1", "mix:try=1=2", "try=1", "all", "all:", "all:0", "many:1001", "many:-1", "all:4.5", "mix:all:4=1", "read-write:", "read-write:101", "read-write:-1", "read-write:+8.5", "mix:read-write:80=1", "permit:0", "permit:65", "permit",
 	} {
 		require.ErrorIs(t, new(Op).UnmarshalText([]byte(s)), ErrConfig, s)
 	}

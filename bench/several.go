@@ -21,9 +21,7 @@ type ManyFencer interface{ FenceOf(i int) uint64 }
 func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
 	locker, ok := w.r.locker.(SeveralLocker)
 	if !ok {
-		w.r.fail(wrong("Op", "op", "%s: %s takes one name at a time", w.r.cfg.Op, w.r.impl))
-		<-w.r.stop
-		return nil, context.Canceled
+		return w.unable("takes one name at a time")
 	}
 	names := make([]string, len(w.keys))
 	for i, key := range w.keys {
@@ -56,8 +54,16 @@ func (w *worker) drawKeys(key int) {
 }
 
 // enter notes in the audit that this worker holds all of w.keys.
-func (w *worker) enter(held Held, now, until int64) (fence uint64) {
+func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 	w.stamps = w.stamps[:0]
+	switch op {
+	case opRead:
+		w.stamps = append(w.stamps, w.r.audit.enterReader(w.keys[0], w.number, now, until, w.r.now))
+		return 0
+	case opPermit:
+		w.stamps = append(w.stamps, w.r.audit.enterPermit(w.keys[0], w.number, now, until, w.r.now))
+		return 0
+	}
 	several, _ := held.(ManyFencer)
 	for i, key := range w.keys {
 		if fence = fenceOf(held); several != nil {

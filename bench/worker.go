@@ -134,13 +134,17 @@ func (w *worker) operate(a arrival) {
 		return
 	}
 
-	if r.waits && a.op != opTry { // opTry does not wait
+	if r.waits && a.op != opTry && a.op != opRead { // opTry does not wait; a reader may join others
 		got.handover, got.remote = w.handover(begin, now)
 	}
 	until := untilNs(r.base, held.Until())
 	got.used = r.used(now, until)
-	got.fence = w.enter(held, now, until)
-	w.note(Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
+	got.fence = w.enter(a.op, held, now, until)
+	kind := EventAcquired
+	if a.op == opRead {
+		kind = EventRead
+	}
+	w.note(Event{Kind: kind, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
 	from, hold, call, cut := now, a.hold, "release", false
 	stays := hold > 0 || a.op == opExtend
 	if stays {
@@ -206,6 +210,8 @@ func (w *worker) acquire(now int64, op opKind) (held Held, timedOut bool, err er
 	switch op {
 	case opAll, opMany:
 		held, err = w.takeSeveral(ctx, op)
+	case opRead, opPermit:
+		held, err = w.takeShared(ctx, op)
 	case opTry:
 		held, err = w.r.locker.TryAcquire(ctx, w.r.names[w.keys[0]], w.r.cfg.TTL)
 	default:
@@ -216,6 +222,13 @@ func (w *worker) acquire(now int64, op opKind) (held Held, timedOut bool, err er
 		w.wait = newWaitCtx(w.ctx, w.r.base, w.r.cfg.Wait)
 	}
 	return held, timedOut, err
+}
+
+// unable ends the run: its locker cannot do its operation.
+func (w *worker) unable(why string) (Held, error) {
+	w.r.fail(wrong("Op", "op", "%s: %s %s", w.r.cfg.Op, w.r.impl, why))
+	<-w.r.stop
+	return nil, context.Canceled
 }
 
 // refused counts an operation whose call failed. A timeout comes first, whatever else the

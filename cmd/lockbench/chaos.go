@@ -64,6 +64,7 @@ master must not forget its locks, since foreign locks do not wait after its rest
 of a client that is killed are lost, but not its holds and their history.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
+  lockbench chaos --op read-write:80
   lockbench chaos --impl muxlock,redsync-rueidis
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
 		Args: usageArgs(cobra.NoArgs),

@@ -75,6 +75,19 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	require.NoFileExists(t, history)
 }
 
+func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	for op, writes := range map[string]bool{"read-write:80": true, "permit:3": false} {
+		stdout, stderr, code := lockbench(t, "chaos", "--op", op, "--local", "3", "--procs", "3", "--duration", "6s", "--seed", "1", "-o", "json", "-q",
+			"--history", filepath.Join(t.TempDir(), "history.ndjson"))
+		require.Zero(t, code, stderr)
+		doc := requireFields(t, stdout)
+		require.Equal(t, writes, number(t, doc, "totals.fenced") > 0, op)
+		require.Greater(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
+	}
+}
+
 // Pauses are longer than leases, too: then the holder's lease ends without it.
 func TestChaosStopsAndKillsClients(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,19 @@ func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 	requireMeasured(t, code, stderr)
 }
 
+func TestOverlapsOfThoseWhoShareAreSeenAcrossProcesses(t *testing.T) {
+	t.Parallel()
+	for op, unsafe := range map[string]bool{"read-write:80": true, "read-write:100": false, "permit:2": true, "permit:3": false} {
+		_, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--op", op, "--keys", "1", "--procs", "3", "--workers", "1",
+			"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
+		if unsafe {
+			require.Equal(t, exitUnsafe, code, stderr)
+		} else {
+			requireMeasured(t, code, stderr)
+		}
+	}
+}
+
 func TestProcessesShareTheRate(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--rate", "1k", "--arrivals", "uniform",

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -124,5 +125,8 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 		f.load.Seed = 1 + rand.Uint64N(1<<32)
 	}
 	p.Load = f.load
+	if p.Load.Op.Shares() { // two runs at once measure readers apart from writers
+		p.Load.KeyPrefix = fmt.Sprintf("lockbench:%d:", p.Load.Seed)
+	}
 	return nil
 }

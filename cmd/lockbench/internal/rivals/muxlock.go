@@ -77,6 +77,18 @@ func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 	return muxlockHeld(ctx, lock, err)
 }
 
+// AcquireShared acquires the name as a reader.
+func (l muxlock) AcquireShared(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
+	lock, err := l.engine.AcquireShared(ctx, name, ttl)
+	return muxlockHeld(ctx, lock, err)
+}
+
+// AcquirePermit acquires one of limit permits.
+func (l muxlock) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (bench.Held, error) {
+	lock, err := l.engine.AcquirePermit(ctx, name, limit, ttl)
+	return muxlockHeld(ctx, lock, err)
+}
+
 // AcquireAll acquires a Set.
 func (l muxlock) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (bench.Held, error) {
 	set, err := l.engine.AcquireAll(ctx, names, ttl)

@@ -21,6 +21,16 @@ func (Noop) TryAcquire(ctx context.Context, _ string, _ time.Duration) (bench.He
 	return Noop{}, ctx.Err()
 }
 
+// AcquireShared grants.
+func (Noop) AcquireShared(ctx context.Context, _ string, _ time.Duration) (bench.Held, error) {
+	return Noop{}, ctx.Err()
+}
+
+// AcquirePermit grants.
+func (Noop) AcquirePermit(ctx context.Context, _ string, _ int, _ time.Duration) (bench.Held, error) {
+	return Noop{}, ctx.Err()
+}
+
 // Until returns the zero time: a Noop never ends.
 func (Noop) Until() time.Time { return time.Time{} }
 

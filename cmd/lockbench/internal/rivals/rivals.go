@@ -53,6 +53,10 @@ type Impl struct {
 	Lock bench.Held
 	// Several says that it takes several names in one call: it is a bench.SeveralLocker.
 	Several bool
+	// Readers says that it has readers: it is a bench.SharedLocker.
+	Readers bool
+	// Permits says that several may hold a name: it is a bench.PermitLocker.
+	Permits bool
 	// Single says that it uses only the first master.
 	Single bool
 	// Fences says that its locks have fencing tokens if Options.Fencing is set.
@@ -64,9 +68,9 @@ type Impl struct {
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Fences: true, Several: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Fences: true, Several: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Several: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Several: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
@@ -90,7 +94,7 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Lock: Noop{}, Yardstick: true,
+		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Readers: true, Permits: true, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
 }
@@ -105,6 +109,10 @@ func (i Impl) Can(op bench.Op) bool {
 		_, ok = i.Lock.(bench.Keeper)
 	case op.Several():
 		ok = i.Several
+	case op.Shares():
+		ok = i.Readers
+	case op.Permits():
+		ok = i.Permits
 	}
 	return ok
 }

@@ -200,4 +200,8 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	text = flat(shown(t, "chaos", doc))
 	require.Contains(t, text, "first: b worker 1 from 3.0000s, valid until 5.0000s; worker 2 from 4.0000s")
 	require.NotContains(t, text, "FENCE")
+
+	r.History = []bench.Event{held("b", 1, 3, 0, false), held("b", 3, 3, 0, false), held("b", 2, 4, 0, true)}
+	r.History[1].Kind, r.History[2].Kind = bench.EventRead, bench.EventRead
+	require.Contains(t, flat(shown(t, "chaos", doc)), "first: b worker 1 from 3.0000s", "readers share")
 }

@@ -26,7 +26,7 @@ func (b *Blocks) chaos(doc result.Document) {
 	} else {
 		b.bad("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
 		b.example(r.History, func(first, second bench.Event) bool {
-			return first.Worker != second.Worker && first.ToNs <= second.ToNs && first.UntilNs > second.ToNs
+			return first.Worker != second.Worker && !(first.Kind == bench.EventRead && second.Kind == bench.EventRead) && first.ToNs <= second.ToNs && first.UntilNs > second.ToNs
 		})
 	}
 	switch {
@@ -71,7 +71,7 @@ func (b *Blocks) example(events []bench.Event, conflicts func(first, second benc
 	}
 	for _, second := range events {
 		for _, first := range slices.Backward(events) {
-			if second.Overlap && first.Kind == bench.EventAcquired && first.Key == second.Key && conflicts(first, second) {
+			if second.Overlap && first.Acquires() && first.Key == second.Key && conflicts(first, second) {
 				b.Line("first: %s  %s; %s", first.Key, hold(first), hold(second))
 				return
 			}

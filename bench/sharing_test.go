@@ -1,0 +1,420 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func shares(op Op) *audit {
+	return &audit{newTable(Config{Keys: 2, Dist: Uniform(), Op: op})}
+}
+
+func TestAuditLetsReadersShareAName(t *testing.T) {
+	a := shares(ReadWrite(80))
+	for worker := range 2 * readerSlots {
+		stamp := a.enterReader(0, worker, 10*ms, 100*ms, at(10*ms))
+		require.Equal(t, worker < readerSlots, a.leave(0, stamp, 20*ms), "with a slot")
+		a.enterReader(0, worker, 20*ms, 100*ms, at(20*ms))
+	}
+	require.Zero(t, a.overlaps().Load())
+}
+
+func TestAuditSeesAWriterAmongReaders(t *testing.T) {
+	a := shares(ReadWrite(80))
+	a.enterReader(0, 1, 10*ms, 100*ms, at(10*ms))
+	a.enter(1, 2, 20*ms, 100*ms, 0, at(20*ms)) // another name
+	require.Zero(t, a.overlaps().Load())
+	a.enter(0, 2, 50*ms, 150*ms, 0, at(50*ms))
+	require.EqualValues(t, 1, a.overlaps().Load())
+	a.enterReader(1, 1, 60*ms, 150*ms, at(60*ms))
+	require.EqualValues(t, 2, a.overlaps().Load())
+	require.EqualValues(t, 50*ms+1, a.firstViolation(0).Load())
+	require.EqualValues(t, 60*ms+1, a.firstViolation(1).Load())
+}
+
+func TestAuditIsSilentBetweenReadersAndWritersThatFollowEachOther(t *testing.T) {
+	a := shares(ReadWrite(80))
+	one, other := a.enterReader(0, 1, 10*ms, 100*ms, at(10*ms)), a.enterReader(0, 1+readerSlots, 10*ms, 100*ms, at(10*ms))
+	require.True(t, a.leave(0, other, 20*ms))
+	require.True(t, a.leave(0, one, 20*ms))
+	require.False(t, a.leave(0, one, 20*ms))
+	stamp := a.enter(0, 3, 21*ms, 50*ms, 0, at(21*ms))
+	a.leave(0, stamp, 22*ms)
+	a.enterReader(0, 1, 23*ms, 60*ms, at(23*ms))          // never released
+	a.enter(0, 3, 60*ms, 90*ms, 0, at(60*ms))             // neither
+	a.enterReader(0, 2, 90*ms, 120*ms, at(90*ms))         // after the writer's validity
+	require.Zero(t, a.enterReader(0, 4, 9, 9, at(90*ms))) // makes no claim
+	a.enterReader(1, 4, 9*ms, 12*ms, at(90*ms))           // over long ago
+	a.enter(1, 3, 90*ms, 95*ms, 0, at(90*ms))
+	require.Zero(t, a.overlaps().Load())
+}
+
+func TestAuditSeesTheLastReaderWhoStays(t *testing.T) {
+	for stays := range 8 {
+		a := shares(ReadWrite(80))
+		stamps := make([]int64, 8)
+		for worker := range stamps {
+			stamps[worker] = a.enterReader(0, worker, 10*ms, 100*ms, at(10*ms))
+		}
+		for worker, stamp := range stamps {
+			if worker != stays {
+				a.leave(0, stamp, 20*ms)
+			}
+		}
+		a.enter(0, 9, 30*ms, 100*ms, 0, at(30*ms))
+		require.EqualValues(t, 1, a.overlaps().Load())
+	}
+}
+
+// Worker 1 got the lock from 0 to 10 ms, but enters at 20 ms, when another rightly holds it.
+func TestAuditForgivesReadersAndWritersThatSleptThroughTheirLease(t *testing.T) {
+	a := shares(ReadWrite(80))
+	a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
+	a.enterReader(0, 1, 0, 10*ms, at(20*ms))
+	a.enterReader(1, 2, 12*ms, 100*ms, at(12*ms))
+	require.Zero(t, a.enter(1, 1, 0, 10*ms, 0, at(20*ms)))
+	require.Zero(t, a.overlaps().Load())
+	a.enterReader(0, 3, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
+	a.enter(1, 3, 30*ms, 100*ms, 0, at(30*ms))
+	require.EqualValues(t, 2, a.overlaps().Load())
+}
+
+// A killed process leaves its reader behind. The one that takes its place has workers of the same numbers.
+func TestAuditCountsAKilledReaderUntilItsValidityEnds(t *testing.T) {
+	a := shares(ReadWrite(80))
+	a.enterReader(0, 1, 10*ms, 100*ms, at(10*ms))
+	a.leave(0, a.enterReader(0, 1, 20*ms, 110*ms, at(20*ms)), 30*ms)
+	a.leave(0, a.enter(0, 2, 99*ms, 110*ms, 0, at(99*ms)), 99*ms)
+	require.EqualValues(t, 1, a.overlaps().Load())
+	a.enter(0, 2, 100*ms, 110*ms, 0, at(100*ms))
+	require.EqualValues(t, 1, a.overlaps().Load())
+}
+
+func TestReadersDoNotDisturbTheFencesOfWriters(t *testing.T) {
+	a := shares(ReadWrite(80))
+	for n, fence := range []uint64{7, 8, 8, 5} {
+		from := int64(10*n) * ms
+		a.leave(0, a.enter(0, 1, from, from+5*ms, fence, at(from)), from+ms)
+		a.leave(0, a.enterReader(0, 1, from+2*ms, from+5*ms, at(from+2*ms)), from+3*ms)
+	}
+	require.EqualValues(t, 2, a.stale().Load())
+	require.Zero(t, a.overlaps().Load())
+}
+
+func TestAuditIsSilentForAnRWMutexUnderRace(t *testing.T) {
+	a := shares(ReadWrite(80))
+	base := time.Now()
+	now := func() int64 { return int64(time.Since(base)) }
+	var lock sync.RWMutex
+	var done sync.WaitGroup
+	for w := range 8 {
+		done.Go(func() {
+			for n := range 2000 {
+				if (w+n)%4 == 0 {
+					lock.Lock()
+					t := now()
+					a.leave(0, a.enter(0, w, t, t+int64(time.Hour), 0, now), now())
+					lock.Unlock()
+				} else {
+					lock.RLock()
+					t := now()
+					a.leave(0, a.enterReader(0, w, t, t+int64(time.Hour), now), now())
+					lock.RUnlock()
+				}
+			}
+		})
+	}
+	done.Wait()
+	require.Zero(t, a.overlaps().Load())
+}
+
+// crowd is a lock in memory with readers. It may be broken.
+type crowd struct {
+	poll   time.Duration
+	broken string     // intrudes: readers let writers in; joins: a writer lets readers in; forgets: the first reader to leave takes all with it
+	mu     sync.Mutex // guards the following
+	names  map[string]*crowdName
+	most   int // readers of a name at once
+}
+
+type crowdName struct {
+	readers int
+	writer  bool
+	fence   uint64
+}
+
+type crowdHeld struct {
+	c     *crowd
+	n     *crowdName
+	until time.Time
+	fence uint64
+	reads bool
+}
+
+func newCrowd(broken string) *crowd {
+	return &crowd{poll: time.Millisecond, broken: broken, names: map[string]*crowdName{}}
+}
+
+func (c *crowd) try(name string, reads bool, ttl time.Duration) *crowdHeld {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.names[name]
+	if n == nil {
+		n = &crowdName{}
+		c.names[name] = n
+	}
+	h := &crowdHeld{c: c, n: n, until: time.Now().Add(ttl), reads: reads}
+	switch {
+	case reads && (!n.writer || c.broken == "joins"):
+		n.readers++
+		c.most = max(c.most, n.readers)
+	case !reads && !n.writer && (n.readers <= 0 || c.broken == "intrudes"):
+		n.writer = true
+		n.fence++
+		h.fence = n.fence
+	default:
+		return nil
+	}
+	return h
+}
+
+func (c *crowd) wait(ctx context.Context, name string, reads bool, ttl time.Duration) (Held, error) {
+	for {
+		if h := c.try(name, reads, ttl); h != nil {
+			return h, nil
+		}
+		select {
+		case <-time.After(c.poll/2 + rand.N(c.poll)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (c *crowd) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	return c.wait(ctx, name, false, ttl)
+}
+
+func (c *crowd) AcquireShared(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	return c.wait(ctx, name, true, ttl)
+}
+
+func (c *crowd) TryAcquire(context.Context, string, time.Duration) (Held, error) {
+	return nil, ErrRefused
+}
+func (c *crowd) Close() error { return nil }
+
+func (h *crowdHeld) Until() time.Time { return h.until }
+func (h *crowdHeld) Fence() uint64    { return h.fence }
+func (h *crowdHeld) Release(context.Context) error {
+	h.c.mu.Lock()
+	defer h.c.mu.Unlock()
+	switch {
+	case !h.reads:
+		h.n.writer = false
+	case h.c.broken == "forgets":
+		h.n.readers = 0
+	default:
+		h.n.readers--
+	}
+	return nil
+}
+
+func crowded(op Op) Config {
+	return Config{Workers: 8, Keys: 2, Dist: Uniform(), Duration: 2 * time.Second, TTL: time.Minute, Op: op, Seed: 1,
+		Hold: Exp(3 * time.Millisecond), Think: Exp(time.Millisecond)}
+}
+
+func TestAuditOfARunSeesWhatReadersAndWritersMustNot(t *testing.T) {
+	for _, broken := range []string{"", "intrudes", "joins", "forgets"} {
+		c := newCrowd(broken)
+		virtual(t, nil, c, crowded(ReadWrite(80)), func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, broken != "", r.Safety.Violated(), broken)
+			require.Zero(t, r.Safety.FenceViolations)
+			require.Greater(t, c.most, 2, "readers at once")
+			require.InEpsilon(t, 0.2, float64(r.Totals.Fenced)/float64(r.Totals.Acquired), 0.2, "the writers")
+			require.Positive(t, r.Latency.Handover.Count)
+			require.LessOrEqual(t, r.Latency.Handover.Count, r.Totals.Fenced, "to writers only")
+		})
+	}
+	c := newCrowd("joins")
+	virtual(t, nil, c, crowded(ReadWrite(100)), func(t *testing.T, r *Result, err error) {
+		require.False(t, r.Safety.Violated(), "nobody writes")
+		require.Zero(t, r.Totals.Fenced)
+		require.Nil(t, r.Latency.Handover)
+		require.Nil(t, r.Latency.Uncontended)
+	})
+	virtual(t, nil, newCrowd(""), crowded(ReadWrite(0)), func(t *testing.T, r *Result, err error) {
+		require.False(t, r.Safety.Violated())
+		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+	})
+}
+
+// With one worker in each process, the two sides of an overlap are in two processes.
+func TestPartsSeeReadersAndWritersOfEachOther(t *testing.T) {
+	for _, broken := range []string{"", "intrudes", "joins", "forgets"} {
+		cfg := crowded(ReadWrite(80))
+		cfg.Workers, cfg.Procs, cfg.Keys, cfg.KeyPrefix, cfg.Duration, cfg.History = 1, 4, 1, "k", 300*time.Millisecond, 64
+		c := newCrowd(broken)
+		r := inParts(t, c, cfg)
+		require.Equal(t, broken != "", r.Safety.Violated(), broken)
+		require.Equal(t, broken == "", len(r.History) == 0)
+		if broken != "" {
+			second, first := offenders(r.History)
+			require.NotNil(t, second)
+			require.NotEqual(t, first.Proc, second.Proc)
+			require.ElementsMatch(t, []string{EventAcquired, EventRead}, []string{first.Kind, second.Kind})
+		}
+		require.Greater(t, c.most, 1, "readers at once")
+	}
+}
+
+func TestLockerWithoutReadersEndsARunOfThem(t *testing.T) {
+	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: ReadWrite(50)})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "--op read-write:50: one lets nobody share a name so")
+}
+
+func TestReadersAreDrawnByTheirShare(t *testing.T) {
+	const draws = 10_000
+	r := newRNG(42, 0)
+	for _, reads := range []int{0, 80, 100} {
+		got := map[opKind]int{}
+		for range draws {
+			got[ReadWrite(reads).draw(&r)]++
+		}
+		require.Equal(t, draws, got[opRead]+got[opAcquireRelease])
+		require.InDelta(t, float64(reads)/100*draws, got[opRead], 200)
+	}
+}
+
+func TestAuditSeesOneHolderTooMany(t *testing.T) {
+	for _, limit := range []int{1, 3} {
+		a := shares(Permit(limit))
+		var stamps []int64
+		for worker := range limit {
+			stamps = append(stamps, a.enterPermit(0, worker, 10*ms, 100*ms, at(10*ms)))
+			a.enterPermit(1, worker, 10*ms, 50*ms, at(10*ms)) // another name
+		}
+		for round := range 2 * limit { // one leaves, another comes
+			require.True(t, a.leave(0, stamps[round%limit], 20*ms))
+			stamps[round%limit] = a.enterPermit(0, limit+round, 20*ms, 100*ms, at(20*ms))
+		}
+		for worker := range limit {
+			a.enterPermit(1, worker, 50*ms, 90*ms, at(50*ms)) // after those that were never released
+		}
+		require.Zero(t, a.overlaps().Load())
+		require.Zero(t, a.enterPermit(0, 99, 30*ms, 100*ms, at(30*ms)))
+		require.EqualValues(t, 1, a.overlaps().Load())
+		require.EqualValues(t, 30*ms+1, a.firstViolation(0).Load())
+		require.True(t, a.leave(0, stamps[0], 40*ms))
+		require.NotZero(t, a.enterPermit(0, 99, 40*ms, 100*ms, at(40*ms)))
+		require.EqualValues(t, 1, a.overlaps().Load())
+	}
+}
+
+func TestAuditForgivesTheHolderOfAPermitThatSleptThroughItsLease(t *testing.T) {
+	a := shares(Permit(2))
+	a.enterPermit(0, 2, 12*ms, 100*ms, at(12*ms))
+	a.enterPermit(0, 3, 12*ms, 100*ms, at(12*ms))
+	require.Zero(t, a.enterPermit(0, 1, 0, 10*ms, at(20*ms)))
+	require.Zero(t, a.enterPermit(0, 1, 20*ms, 20*ms, at(20*ms)), "makes no claim")
+	require.Zero(t, a.overlaps().Load())
+	a.enterPermit(1, 2, 0, 15*ms, at(0))         // ends while worker 1 sleeps,
+	a.enterPermit(1, 3, 16*ms, 99*ms, at(16*ms)) // and this one follows it
+	require.NotZero(t, a.enterPermit(1, 1, 10*ms, 100*ms, at(20*ms)))
+	require.Zero(t, a.overlaps().Load())
+	a.enterPermit(0, 4, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
+	require.EqualValues(t, 1, a.overlaps().Load())
+}
+
+// showing returns a clock that shows times one after the other, and then the last.
+func showing(times ...int64) func() int64 {
+	return func() int64 {
+		now := times[0]
+		if len(times) > 1 {
+			times = times[1:]
+		}
+		return now
+	}
+}
+
+func TestAuditForgivesALeaseThatEndsWhileItLooks(t *testing.T) {
+	a := shares(Permit(1))
+	a.enterPermit(0, 2, 0, 15*ms, at(0))
+	a.enterPermit(1, 2, 12*ms, 100*ms, at(12*ms))
+	a.enterPermit(1, 1, 0, 10*ms, showing(9*ms, 20*ms)) // its own
+	require.NotZero(t, a.enterPermit(0, 3, 9*ms, 100*ms, showing(14*ms, 15*ms)), "the other's")
+	require.Zero(t, a.overlaps().Load())
+	a.enterPermit(0, 1, 20*ms, 30*ms, showing(20*ms, 29*ms))
+	require.EqualValues(t, 1, a.overlaps().Load())
+}
+
+func TestSlotsAreFullOnlyIfNobodyMovesBetweenTwoLooks(t *testing.T) {
+	one, other, moved := stampOf(1, 20*ms), stampOf(2, 15*ms), stampOf(2, 30*ms)
+	require.True(t, takenThroughout([]int64{one, other}, []int64{one, other}, 14*ms))
+	require.False(t, takenThroughout([]int64{one, other}, []int64{one, other}, 15*ms))
+	require.False(t, takenThroughout([]int64{one, other}, []int64{one, moved}, 14*ms))
+	require.False(t, takenThroughout([]int64{one, 0}, []int64{one, 0}, 14*ms))
+}
+
+func TestAuditIsSilentForASemaphoreUnderRace(t *testing.T) {
+	const limit = 3
+	a := shares(Permit(limit))
+	base := time.Now()
+	now := func() int64 { return int64(time.Since(base)) }
+	permits := make(chan struct{}, limit)
+	var done sync.WaitGroup
+	for w := range 8 {
+		done.Go(func() {
+			for range 5000 {
+				permits <- struct{}{}
+				t := now()
+				a.leave(0, a.enterPermit(0, w, t, t+int64(time.Hour), now), now())
+				<-permits
+			}
+		})
+	}
+	done.Wait()
+	require.Zero(t, a.overlaps().Load())
+}
+
+// permits grants slots permits of each name, whatever the limit.
+type permits struct{ *leases }
+
+func (p permits) AcquirePermit(ctx context.Context, name string, _ int, ttl time.Duration) (Held, error) {
+	return p.Acquire(ctx, name, ttl)
+}
+
+func TestAuditOfARunSeesOneHolderTooMany(t *testing.T) {
+	for slots, violated := range map[int]bool{2: false, 3: false, 4: true} {
+		virtual(t, nil, permits{newLeases(slots, time.Millisecond)}, crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, violated, r.Safety.Violated(), slots)
+			require.Greater(t, r.Totals.Acquired, int64(500))
+			require.Nil(t, r.Latency.Handover, "nobody hands over to a certain one")
+		})
+	}
+}
+
+func TestPartsSeeOneHolderTooManyAmongThem(t *testing.T) {
+	for slots, violated := range map[int]bool{2: false, 3: true} {
+		cfg := crowded(Permit(2))
+		cfg.Workers, cfg.Procs, cfg.Keys, cfg.KeyPrefix, cfg.Duration, cfg.History = 1, 4, 1, "k", 300*time.Millisecond, 64
+		r := inParts(t, permits{newLeases(slots, time.Millisecond)}, cfg)
+		require.Equal(t, violated, r.Safety.Violated(), slots)
+		require.Equal(t, violated, len(r.History) > 0)
+	}
+}
+
+func TestLockerWithoutPermitsEndsARunOfThem(t *testing.T) {
+	_, err := Run(t.Context(), "one", newCrowd(""), Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Permit(2)})
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "--op permit:2: one lets nobody share a name so")
+}
