@@ -325,6 +325,11 @@
 // process do a day's work, and give the file to lockbench advise --from. It says which TTL,
 // timeouts and delays to choose, and how often they will still be wrong.
 //
+// # More than one set of masters
+//
+// Each master takes every lock, so a set has the throughput of its slowest master. Package groups spreads the names over
+// several sets, with the verbs of an Engine, and says how a set is added while processes run.
+//
 // # Testing with it
 //
 // Package enginetest gives unit tests a real engine on masters in the test's own process. A test

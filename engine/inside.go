@@ -7,13 +7,23 @@ import (
 
 func init() {
 	inside.Of = func(engine any) inside.Engine { return engine.(*Engine).inside() }
+	inside.Front = func(cfg any, r inside.Router) any {
+		c := cfg.(Config).withDefaults()
+		return newEngine(c, r, newEvents(&c))
+	}
 	inside.Setup = func(cfg any) (pipeline.Setup, error) { return cfg.(Config).setup() }
 }
 
 func (e *Engine) inside() inside.Engine {
+	setup := e.cfg.setup
+	if _, several := e.pipe.(inside.Router); several {
+		setup = func() (pipeline.Setup, error) {
+			return pipeline.Setup{}, invalid("engine", "has several groups of masters; take that of a group")
+		}
+	}
 	return inside.Engine{
 		Pipe: e.pipe, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
-		Setup: e.cfg.setup, Key: e.cfg.key, Held: e.held,
+		Setup: setup, Key: e.cfg.key, Held: e.held,
 		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
 	}
 }
