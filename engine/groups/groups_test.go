@@ -61,6 +61,17 @@ func TestAllVerbsOfAnEngineWork(t *testing.T) {
 				require.Empty(t, w.having(name))
 				require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
 
+				require.NoError(t, e.DoShared(within(t), name, 0, func(ctx context.Context) error {
+					another, err := other.TryAcquireShared(ctx, name, 0)
+					require.NoError(t, err)
+					require.NoError(t, another.Extend(ctx, 20*time.Second))
+					require.Equal(t, group, w.having(name))
+					_, err = other.TryAcquire(ctx, name, 0)
+					require.ErrorIs(t, err, engine.ErrTaken)
+					return another.Release(ctx)
+				}))
+				require.Empty(t, w.having(name))
+
 				names := []string{"{" + name + "}/1", "{" + name + "}/2"}
 				require.NoError(t, e.DoAll(within(t), names, 0, func(ctx context.Context, set *engine.Set) error {
 					_, err := other.TryAcquireAll(ctx, names[1:], 0)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func (w world) open(t testing.TB, now, next string) *Engine {
 func (w world) having(key string) (ids string) {
 	found := make(map[string]int)
 	for address, m := range w {
-		if m.Value(key) != "" {
+		if slices.Contains(m.Keys(), key) {
 			found[address[:1]]++
 		}
 	}

@@ -39,8 +39,9 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 	})
 	m.second.DoMany(ctx, rest, func(j int, out *pipeline.Outcome, err error) {
 		i := at[j]
-		if err != nil && reqs[i].Op.Takes() { // the engine undoes only what was decided
-			m.Pipe.Post(pipeline.Request{Op: pipeline.Release, Name: reqs[i].Name, Token: reqs[i].Token, TTL: reqs[i].TTL, Origin: outs[i].Origin})
+		if undo := reqs[i]; err != nil && undo.Op.Takes() { // the engine undoes only what was decided
+			undo.Op, undo.Set, undo.Origin = pipeline.Release, 0, outs[i].Origin
+			m.Pipe.Post(undo)
 		}
 		joined := both(outs[i], *out)
 		each(i, &joined, cmp.Or(errs[i], err))

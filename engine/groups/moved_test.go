@@ -207,8 +207,12 @@ func TestAnAbandonedAcquireLeavesNothingInEitherGroup(t *testing.T) {
 			_, err = e.TryAcquireAll(ctx, set, 0)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+			_, err = e.TryAcquireShared(ctx, "read", 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
 			time.Sleep(3 * time.Second)
-			for _, name := range append(set, "name") {
+			for _, name := range append(set, "name", "read") {
 				require.Empty(t, w.having(name))
 			}
 			w.slow(group, 0)

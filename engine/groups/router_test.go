@@ -73,7 +73,7 @@ func TestATagDecidesOnTheGroup(t *testing.T) {
 	}
 }
 
-// simulate returns how many locks n groups give out in a twentieth of a second. Each group is a master whose CPU takes so
+// simulate returns how many locks n groups give out in 5 ms. Each group is a master whose CPU takes so
 // long for a round and for each of its locks. A round has all requests that have come meanwhile, and each caller asks for
 // another name at once.
 func simulate(n, callers int, round, lock time.Duration) (locks int) {
@@ -89,7 +89,7 @@ func simulate(n, callers int, round, lock time.Duration) (locks int) {
 	for {
 		next := slices.MinFunc(all, func(a, b *group) int { return cmp.Compare(free[a], free[b]) })
 		now := free[next]
-		if now > time.Second/20 {
+		if now > 5*time.Millisecond {
 			return locks
 		}
 		ask(serving[next])
@@ -101,7 +101,7 @@ func simulate(n, callers int, round, lock time.Duration) (locks int) {
 
 // The figures are those of a master here: 20 µs for a round, 1.5 µs for a lock.
 func TestManyGroupsTakeAsManyTimesTheLocks(t *testing.T) {
-	const perGroup = 500
+	const perGroup = 200
 	one := simulate(1, perGroup, 20*time.Microsecond, 1500*time.Nanosecond)
 	for _, n := range []int{2, 10, 100} {
 		gain := float64(simulate(n, n*perGroup, 20*time.Microsecond, 1500*time.Nanosecond)) / float64(one)
