@@ -15,15 +15,9 @@ func init() {
 }
 
 func (e *Engine) inside() inside.Engine {
-	setup := e.cfg.setup
-	if _, several := e.pipe.(inside.Router); several {
-		setup = func() (pipeline.Setup, error) {
-			return pipeline.Setup{}, invalid("engine", "has several groups of masters; take that of a group")
-		}
-	}
 	return inside.Engine{
 		Pipe: e.pipe, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
-		Setup: setup, Key: e.cfg.key, Held: e.held,
+		Setup: e.cfg.setup, Key: e.cfg.key, Held: e.held,
 		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
 	}
 }

@@ -58,7 +58,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		r.Close()
 		return nil, err
 	}
-	cfg.Masters = r.all[0].masters // for their number
+	cfg.Masters = slices.Repeat([]string{"of several groups"}, len(r.all[0].masters)) // for their number
 	e := &Engine{inside.Front(cfg.Config, r).(*engine.Engine), make(map[string]*engine.Engine)}
 	for _, g := range r.all {
 		e.groups[g.id] = g.engine
@@ -99,16 +99,17 @@ func (r *router) add(cfg engine.Config, field string, masters map[string][]strin
 		setup, err := inside.Setup(cfg)
 		if err = cmp.Or(cfg.Validate(), err); err != nil {
 			return nil, "", fmt.Errorf("%s: %w", at, err)
+		} else if id == "" {
+			return nil, "", invalid(at, "has no id")
 		}
 		g := &group{id: id, hash: hash(id), masters: cfg.Masters}
 		for _, m := range setup.Masters {
 			g.servers = append(g.servers, address.Server(m.Option))
 		}
 		slices.Sort(g.servers)
-		known := false
 		for _, other := range r.all {
 			shares := slices.ContainsFunc(g.servers, func(s string) bool { return slices.Contains(other.servers, s) })
-			switch known = known || other.id == id; {
+			switch {
 			case len(other.servers) != len(g.servers):
 				return nil, "", invalid(at, "has %d masters, group %q %d", len(g.servers), other.id, len(other.servers))
 			case other.id != id && shares:
@@ -119,10 +120,7 @@ func (r *router) add(cfg engine.Config, field string, masters map[string][]strin
 				g = other
 			}
 		}
-		if id == "" {
-			return nil, "", invalid(at, "has no id")
-		}
-		if !known {
+		if !slices.Contains(r.all, g) {
 			r.all = append(r.all, g)
 		}
 		groups = append(groups, g)

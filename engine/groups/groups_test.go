@@ -142,13 +142,13 @@ func TestASetIsOfOneGroup(t *testing.T) {
 		for _, acquire := range []func(context.Context, []string, time.Duration) (*engine.Set, error){e.AcquireAll, e.TryAcquireAll} {
 			_, err := acquire(within(t), names, 0)
 			require.ErrorIs(t, err, engine.ErrInvalid)
-			require.ErrorContains(t, err, fmt.Sprintf(`names are of two groups: %q is in "a", %q in "b". Names with the same {tag} are in one`, names[0], names[2]))
+			require.ErrorContains(t, err, fmt.Sprintf(`names are of two groups: %q is in ["a"], %q in ["b"]. Names with the same {tag} are in one`, names[0], names[2]))
 		}
 		require.Equal(t, sent, e.Stats().Requests, "nothing was sent")
 		require.NoError(t, set.Release(t.Context()))
 		if next != "" {
 			_, err := e.AcquireAll(within(t), []string{names[0], nameIn(t, e, "ac", 0)}, 0)
-			require.ErrorContains(t, err, `in "a" and "c"`)
+			require.ErrorContains(t, err, `in ["a" "c"]`)
 		}
 	}
 }
@@ -221,6 +221,7 @@ func TestOperatorsLookAtGroups(t *testing.T) {
 	require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
 	_, err = admin.Check(t.Context(), e.Engine)
 	require.ErrorIs(t, err, engine.ErrInvalid)
+	require.ErrorContains(t, err, "of several groups")
 }
 
 func TestTheLocksOfAllGroupsAreMeasuredTogether(t *testing.T) {

@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,9 @@ type group struct {
 	engine  *engine.Engine // gives out no locks; nil: New failed
 	pipe    *pipeline.Pipeline
 }
+
+// and returns the ids of a name's groups.
+func (g *group) and(next *group) []string { return slices.Compact([]string{g.id, next.id}) }
 
 // A router is the pipe of an Engine. It takes each request to the group of its key.
 type router struct {
@@ -99,18 +103,11 @@ func (r *router) Together(keys []string) error {
 	one, two := r.find(keys[0])
 	for _, key := range keys[1:] {
 		if a, b := r.find(key); a != one || b != two {
-			return invalid("names", "are of two groups: %q is in %s, %q in %s. Names with the same {tag} are in one",
-				keys[0][len(r.prefix):], idsOf(one, two), key[len(r.prefix):], idsOf(a, b))
+			return invalid("names", "are of two groups: %q is in %q, %q in %q. Names with the same {tag} are in one",
+				keys[0][len(r.prefix):], one.and(two), key[len(r.prefix):], a.and(b))
 		}
 	}
 	return nil
-}
-
-func idsOf(one, two *group) string {
-	if one == two {
-		return fmt.Sprintf("%q", one.id)
-	}
-	return fmt.Sprintf("%q and %q", one.id, two.id)
 }
 
 // each calls fn for all groups side by side. Its error joins theirs, with the ids.
@@ -149,28 +146,21 @@ func (r *router) DoMany(ctx context.Context, reqs []pipeline.Request, each func(
 	all.Wait()
 }
 
-func (r *router) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
-	return r.Of(req.Name).Do(ctx, req)
-}
-
-func (r *router) Start(req pipeline.Request, to pipeline.Receiver) error {
-	return r.Of(req.Name).Start(req, to)
-}
-
-func (r *router) Post(req pipeline.Request) { r.Of(req.Name).Post(req) }
-
-func (r *router) Await(ctx context.Context, key string, poll time.Duration) error {
-	return r.Of(key).Await(ctx, key, poll)
-}
-
-func (r *router) Listen(key, token string, to pipeline.Listener) { r.Of(key).Listen(key, token, to) }
-
-func (r *router) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
-	return r.Of(key).Inspect(ctx, key)
-}
-
 func (r *router) Ready(ctx context.Context) error {
 	return r.each(func(g *group) error { return g.pipe.Ready(ctx) })
+}
+
+func (r *router) Refuse() {
+	_ = r.each(func(g *group) error { g.pipe.Refuse(); return nil })
+}
+
+func (r *router) Close() {
+	_ = r.each(func(g *group) error {
+		if g.engine != nil {
+			g.engine.Close()
+		}
+		return nil
+	})
 }
 
 func (r *router) Stats() (sum pipeline.Stats) {
@@ -186,17 +176,17 @@ func (r *router) Stats() (sum pipeline.Stats) {
 	return sum
 }
 
-func (r *router) Refuse() {
-	for _, g := range r.all {
-		g.pipe.Refuse()
-	}
+func (r *router) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	return r.Of(req.Name).Do(ctx, req)
 }
-
-func (r *router) Close() {
-	_ = r.each(func(g *group) error {
-		if g.engine != nil {
-			g.engine.Close()
-		}
-		return nil
-	})
+func (r *router) Start(req pipeline.Request, to pipeline.Receiver) error {
+	return r.Of(req.Name).Start(req, to)
+}
+func (r *router) Post(req pipeline.Request)                      { r.Of(req.Name).Post(req) }
+func (r *router) Listen(key, token string, to pipeline.Listener) { r.Of(key).Listen(key, token, to) }
+func (r *router) Await(ctx context.Context, key string, poll time.Duration) error {
+	return r.Of(key).Await(ctx, key, poll)
+}
+func (r *router) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
+	return r.Of(key).Inspect(ctx, key)
 }
