@@ -306,6 +306,8 @@
 // script. Each new connection tries both; an ACL without them turns them off. Scripts (EVALSHA) are
 // needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
+// A set has the throughput of its slowest master. Package groups spreads the names over several sets.
+//
 // admin.Check and muxlock doctor look at all masters for what makes locks on them unsafe or slow. A
 // service can refuse to start on a bad set.
 //
@@ -324,11 +326,6 @@
 // acquires take; Engine.Measured returns them. Serve that as JSON beside your metrics, let the
 // process do a day's work, and give the file to lockbench advise --from. It says which TTL,
 // timeouts and delays to choose, and how often they will still be wrong.
-//
-// # More than one set of masters
-//
-// Each master takes every lock, so a set has the throughput of its slowest master. Package groups spreads the names over
-// several sets, with the verbs of an Engine, and says how a set is added while processes run.
 //
 // # Testing with it
 //

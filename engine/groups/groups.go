@@ -29,7 +29,7 @@ type Config struct {
 // A service takes the embedded one.
 type Engine struct {
 	*engine.Engine
-	groups map[string]*engine.Engine
+	r *router
 }
 
 // New connects to all groups side by side, each as engine.New does. It fails if one of them does, or if too few of its
@@ -59,16 +59,18 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	cfg.Masters = slices.Repeat([]string{"of several groups"}, len(r.all[0].masters)) // for their number
-	e := &Engine{inside.Front(cfg.Config, r).(*engine.Engine), make(map[string]*engine.Engine)}
-	for _, g := range r.all {
-		e.groups[g.id] = g.engine
-	}
-	return e, nil
+	return &Engine{inside.Front(cfg.Config, r).(*engine.Engine), r}, nil
 }
 
 // Groups returns the engine of each group, by its id: for Stats, Ready and metrics of a group, and for package admin. Who
 // locks with one of them excludes nobody.
-func (e *Engine) Groups() map[string]*engine.Engine { return maps.Clone(e.groups) }
+func (e *Engine) Groups() map[string]*engine.Engine {
+	all := make(map[string]*engine.Engine)
+	for _, g := range e.r.all {
+		all[g.id] = g.engine
+	}
+	return all
+}
 
 // read finds what New refuses before it connects. It returns what the note says of the map.
 func (r *router) read(cfg Config) (own note, err error) {

@@ -12,10 +12,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
-	"muxlock/engine/internal/inside"
 )
-
-func routerOf(e *Engine) *router { return inside.Of(e.Engine).Pipe.(*router) }
 
 func TestEachNameIsLockedInItsGroup(t *testing.T) {
 	w := newWorld(t)

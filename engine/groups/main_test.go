@@ -99,7 +99,7 @@ func nameIn(t testing.TB, e *Engine, groups string, n int) string {
 	t.Helper()
 	for i := range 10000 {
 		name := fmt.Sprint("name ", i)
-		one, two := routerOf(e).find(name)
+		one, two := e.r.find(name)
 		in := one.id
 		if one != two {
 			in += two.id

@@ -108,7 +108,7 @@ func TestEachPrefixHasAMapOfItsOwn(t *testing.T) {
 	defer e.Close()
 	seen := make(map[*group]bool)
 	for i := range 100 {
-		g, _ := routerOf(e).find(cfg.Prefix + fmt.Sprint(i))
+		g, _ := e.r.find(cfg.Prefix + fmt.Sprint(i))
 		seen[g] = true
 	}
 	require.Len(t, seen, 3, "the prefix decides on no group")

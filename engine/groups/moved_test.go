@@ -155,9 +155,9 @@ func TestAttemptsAtAMovedNameLeaveNothingBehindForALongOutage(t *testing.T) {
 func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 	w := newWorld(t)
 	e := w.open(t, "a", "b")
-	routerOf(e).all[1].pipe.Close()
+	e.r.all[1].pipe.Close()
 	got := make(receiver, 1)
-	require.NoError(t, routerOf(e).Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
+	require.NoError(t, e.r.Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
 	require.NotEqual(t, quorum.Won, (<-got).Verdict)
 	_, err := e.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrClosed)
