@@ -28,7 +28,8 @@
 // that shares no group with it. Once all processes have ended and MaxTTL has passed, any map may be next: delete the key
 // __muxlock__:groups:PREFIX on all masters.
 //
-// With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again.
+// With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again. The note is of
+// the ids alone then, since masters know their set, so it has to be deleted when Fencing is turned on.
 //
 // # Watching it
 //

@@ -25,6 +25,12 @@ type Config struct {
 	Next map[string][]string
 }
 
+// Validate returns the ErrInvalid that New would return for c alone.
+func (c Config) Validate() error {
+	_, err := new(router).read(c)
+	return err
+}
+
 // Engine is an engine.Engine with the locks of several groups of masters: Stats, Ready and Close are about all of them.
 // A service takes the embedded one.
 type Engine struct {

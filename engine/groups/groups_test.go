@@ -196,7 +196,9 @@ func TestConfigIsCheckedBeforeAnythingIsSent(t *testing.T) {
 		_, err := New(t.Context(), cfg)
 		require.ErrorIs(t, err, engine.ErrInvalid, text)
 		require.ErrorContains(t, err, text)
+		require.Equal(t, err, cfg.Validate())
 	}
+	require.NoError(t, w.config("ab", "abc").Validate())
 }
 
 func TestOperatorsLookAtGroups(t *testing.T) {

@@ -24,9 +24,6 @@ type group struct {
 	pipe    *pipeline.Pipeline
 }
 
-// and returns the ids of a name's groups.
-func (g *group) and(next *group) []string { return slices.Compact([]string{g.id, next.id}) }
-
 // A router is the pipe of an Engine. It takes each request to the group of its key.
 type router struct {
 	inside.Pipe        // nil: what names no key is asked of Of(key)
@@ -104,11 +101,13 @@ func (r *router) Together(keys []string) error {
 	for _, key := range keys[1:] {
 		if a, b := r.find(key); a != one || b != two {
 			return invalid("names", "are of two groups: %q is in %q, %q in %q. Names with the same {tag} are in one",
-				keys[0][len(r.prefix):], one.and(two), key[len(r.prefix):], a.and(b))
+				keys[0][len(r.prefix):], ids(one, two), key[len(r.prefix):], ids(a, b))
 		}
 	}
 	return nil
 }
+
+func ids(one, two *group) []string { return slices.Compact([]string{one.id, two.id}) }
 
 // each calls fn for all groups side by side. Its error joins theirs, with the ids.
 func (r *router) each(fn func(*group) error) error {
