@@ -86,7 +86,7 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 	}
 	c.asked = clock.Now()
 	c.begin = c.asked
-	if !c.waitWhenFull && e.pipe.Full() { // refused before it costs more
+	if !c.waitWhenFull && e.at(c.name).Full() { // refused before it costs more
 		e.counts.overloaded.Add(1)
 		return e.notAcquired(name, c.asked, 0, ErrOverloaded)
 	}
@@ -336,7 +336,7 @@ func (e *Engine) unlessKnown(name string, otherwise, err error) error {
 	switch why := e.names.why(name); {
 	case why != nil:
 		return oneline.Join(fmt.Errorf("%w: %w", why, ErrNotAcquired), err)
-	case errors.As(e.pipe.Ready(ended), &missing):
+	case errors.As(e.at(name).Ready(ended), &missing):
 		return oneline.Join(fmt.Errorf("%w: %w: %w", ErrNoQuorum, ErrNotAcquired, missing), err)
 	}
 	return oneline.Join(otherwise, err)

@@ -53,7 +53,7 @@ var floors = [][]string{
 	{"engine/internal/inside"},
 	{"engine"},
 	{"engine/admin"},
-	{"bench", "engine/enginetest", "engine/fence", "engine/internal/metrics", "engine/redsync"},
+	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/redsync"},
 	{"internal/watch"},
 	{"engine/lockotel", "engine/lockprom", "cmd"},
 	{"internal/testing"}, // no product imports it, nor the next

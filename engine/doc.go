@@ -306,6 +306,8 @@
 // script. Each new connection tries both; an ACL without them turns them off. Scripts (EVALSHA) are
 // needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
+// A set has the throughput of its slowest master. Package groups spreads the names over several sets.
+//
 // admin.Check and muxlock doctor look at all masters for what makes locks on them unsafe or slow. A
 // service can refuse to start on a bad set.
 //

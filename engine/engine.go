@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
@@ -35,22 +36,15 @@ type Engine struct {
 	looked  atomic.Int64   // when a stranger was last looked for; ns since began
 }
 
-// A pipe is what the engine asks of package pipeline.
-type pipe interface {
-	Do(context.Context, pipeline.Request) (pipeline.Outcome, error)
-	DoMany(ctx context.Context, reqs []pipeline.Request, each func(i int, out *pipeline.Outcome, err error))
-	Start(pipeline.Request, pipeline.Receiver) error
-	Post(pipeline.Request)
-	Await(ctx context.Context, name string, poll time.Duration) error
-	Inspect(ctx context.Context, name string) ([]pipeline.Value, error)
-	Lines(context.Context) bool
-	Listen(name, token string, to pipeline.Listener)
-	Unlisten(token string)
-	Ready(context.Context) error
-	Full() bool
-	Stats() pipeline.Stats
-	Refuse()
-	Close()
+// A pipe is what the engine asks of package pipeline, or of package groups.
+type pipe = inside.Pipe
+
+// at returns the pipe of a key, for what does not name one itself.
+func (e *Engine) at(key string) pipe {
+	if r, ok := e.pipe.(inside.Router); ok {
+		return r.Of(key)
+	}
+	return e.pipe
 }
 
 // New checks cfg and asks all masters side by side. It returns once each has answered or failed, within a

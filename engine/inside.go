@@ -7,6 +7,10 @@ import (
 
 func init() {
 	inside.Of = func(engine any) inside.Engine { return engine.(*Engine).inside() }
+	inside.Front = func(cfg any, r inside.Router) any {
+		c := cfg.(Config).withDefaults()
+		return newEngine(c, r, newEvents(&c))
+	}
 	inside.Setup = func(cfg any) (pipeline.Setup, error) { return cfg.(Config).setup() }
 }
 

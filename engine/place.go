@@ -76,7 +76,7 @@ func (c *contender) standsInLine(ctx context.Context) bool {
 	c.state.shard.mu.Lock()
 	lined := c.state.lined
 	c.state.shard.unlock()
-	return (lined || c.crowded) && c.e.pipe.Lines(ctx)
+	return (lined || c.crowded) && c.e.at(c.name).Lines(ctx)
 }
 
 // stand lets c stand in line until it has the lock, too few masters answer or ctx ends. It returns what attempt returns.
@@ -126,7 +126,7 @@ func (p *place) leave(taken bool, leader string) {
 	p.rules.GiveUp() // or it is taken: nothing is heard any more
 	p.timer.Stop()
 	p.mu.Unlock()
-	p.c.e.pipe.Unlisten(p.token)
+	p.c.e.at(p.c.name).Unlisten(p.token)
 	p.watches.Wait() // they use the contender; their ctx has ended
 	if taken {
 		return
@@ -201,7 +201,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	}
 	p.mu.Unlock()
 	if stay {
-		c.e.pipe.Lines(ended) // a master may be back
+		c.e.at(c.name).Lines(ended) // a master may be back
 	}
 	out, err := c.e.pipe.Do(asking, pipeline.Request{
 		Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Line: l, Patient: c.waitWhenFull || stay,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fastrand"
 
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
@@ -41,6 +42,11 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	}
 	if err := e.refuseUpgrade(ctx, keys...); err != nil {
 		return nil, err
+	}
+	if r, ok := e.pipe.(inside.Router); ok {
+		if err := r.Together(keys); err != nil {
+			return nil, err
+		}
 	}
 	c := setContender{contender: e.newContender(most, waitWhenFull), keys: keys, states: make([]*nameState, len(keys))}
 	if err := c.ask(ctx, names[0], ttl); err != nil {

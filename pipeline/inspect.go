@@ -9,7 +9,7 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// This file reads what the masters have under a name, for people. No rule of the lock rests on it.
+// This file reads what the masters have under a name, for people, and writes notes. No rule of the lock rests on it.
 
 // mostInspections bounds the inspections under way; others wait.
 const mostInspections = 64
@@ -21,6 +21,17 @@ var errUnanswered = errors.New("has not answered yet")
 // sent. Inspect blocks until all have answered, ctx ends or Config.Timeout has passed. A master
 // that has not answered by then has the reason as its Err.
 func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
+	return p.askAll(ctx, func(b *conn.Batch) { b.Inspect(name) }, conn.Inspected)
+}
+
+// Write sets key to value on all masters that are up, without an expiry. It returns and blocks as Inspect does.
+func (p *Pipeline) Write(ctx context.Context, key, value string) ([]Value, error) {
+	return p.askAll(ctx, func(b *conn.Batch) { b.Command("SET", key, value) }, func(replies []resp.Reply) Value {
+		return Value{Token: value, Left: NoExpiry, Err: replies[0].Err()}
+	})
+}
+
+func (p *Pipeline) askAll(ctx context.Context, question func(*conn.Batch), read func([]resp.Reply) Value) ([]Value, error) {
 	select {
 	case p.inspections <- struct{}{}:
 		defer func() { <-p.inspections }()
@@ -28,7 +39,7 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 		return nil, ctx.Err()
 	}
 	answers := make(chan answer, len(p.masters))
-	values, open, err := p.sendInspections(name, answers)
+	values, open, err := p.sendToAll(question, read, answers)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +57,8 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	return values, nil
 }
 
-// sendInspections asks the masters that are up. The values of the others say why they are away.
-func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values []Value, open int, err error) {
+// sendToAll asks the masters that are up. The values of the others say why they are away.
+func (p *Pipeline) sendToAll(question func(*conn.Batch), read func([]resp.Reply) Value, answers chan<- answer) (values []Value, open int, err error) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
 	if p.closed {
@@ -58,7 +69,7 @@ func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values [
 		v := Value{Address: m.address, Err: m.cause}
 		if m.up {
 			v.Err = errUnanswered
-			m.sendLocked(m.newInspection(name, answers), now)
+			m.sendLocked(m.newInspection(question, read, answers), now)
 			open++
 		}
 		values = append(values, v)
@@ -81,13 +92,13 @@ type answer struct {
 	Value
 }
 
-// newInspection reads a name on the master; answers has room for all masters. It never ends the
+// newInspection asks the master one question; answers has room for all masters. It never ends the
 // connection: only what locks need may end it.
-func (m *master) newInspection(name string, answers chan<- answer) *maintenance {
+func (m *master) newInspection(question func(*conn.Batch), read func([]resp.Reply) Value, answers chan<- answer) *maintenance {
 	e := &maintenance{requests: 1}
-	e.Inspect(name)
+	question(&e.Batch)
 	e.answered = func(replies []resp.Reply) error {
-		v := conn.Inspected(replies)
+		v := read(replies)
 		v.Address = m.address
 		answers <- answer{m.index, v}
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/engine/groups"
 	"muxlock/internal/oneline"
 )
 
@@ -53,7 +54,7 @@ func quoted(names []string) string {
 }
 
 // acquire waits for the masters and the lock until ctx ends. With try it waits for neither.
-func acquire(ctx context.Context, cfg engine.Config, names []string, try bool, log io.Writer) (*held, error) {
+func acquire(ctx context.Context, cfg groups.Config, names []string, try bool, log io.Writer) (*held, error) {
 	locks, err := open(ctx, cfg, try, log)
 	if err != nil {
 		return nil, err
@@ -91,10 +92,10 @@ func (h *held) got(ctx context.Context, one func(context.Context, string, time.D
 }
 
 // open connects to the masters; it tries again until ctx ends. With try it connects once.
-func open(ctx context.Context, cfg engine.Config, try bool, log io.Writer) (*engine.Engine, error) {
+func open(ctx context.Context, cfg groups.Config, try bool, log io.Writer) (*engine.Engine, error) {
 	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		locks, err := engine.New(ctx, cfg)
+		locks, err := connect(ctx, cfg)
 		switch {
 		case err == nil:
 			return locks, nil
@@ -138,7 +139,7 @@ const mostTries = 20
 
 // tryAcquire tries again while nobody has the lock: contenders that came at the same moment, as cron has several
 // machines do, split the votes.
-func (h *held) tryAcquire(ctx context.Context, cfg engine.Config) (err error) {
+func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 	pause := time.Millisecond
 	for range mostTries {
 		if err = h.got(ctx, h.locks.TryAcquire, h.locks.TryAcquireAll); !errors.Is(err, engine.ErrTaken) {
@@ -160,7 +161,7 @@ func (h *held) tryAcquire(ctx context.Context, cfg engine.Config) (err error) {
 
 // takenBy asks the masters who holds the first name that is held, and adds that to err, an ErrTaken, if it is somebody
 // else. held is also true if the masters could not be asked.
-func takenBy(ctx context.Context, err error, cfg engine.Config, locks *engine.Engine, names []string) (_ error, held bool) {
+func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string) (_ error, held bool) {
 	for _, name := range names {
 		i, unknown := admin.Inspect(ctx, locks, name)
 		if held = i.Held || unknown != nil; !held {
@@ -180,10 +181,10 @@ func takenBy(ctx context.Context, err error, cfg engine.Config, locks *engine.En
 
 // whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that
 // ended may have no engine.
-func whoHolds(ctx context.Context, err error, cfg engine.Config, names []string) error {
+func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
 	defer cancel()
-	locks, failed := engine.New(ctx, cfg)
+	locks, failed := connect(ctx, cfg)
 	if failed != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/engine"
+	"muxlock/engine/groups"
 )
 
 // claim are the flags of exec and lock that say how to acquire the lock.
@@ -40,8 +41,8 @@ func (c *claim) declare(cmd *cobra.Command, log io.Writer) {
 }
 
 // config finds mistakes in the flags before anything is sent. Without --holder, others see command as the holder.
-func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, err error) {
-	if cfg, err = c.engineConfig(); err != nil {
+func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, err error) {
+	if cfg, err = c.groupsConfig(); err != nil {
 		return cfg, err
 	}
 	c.try = c.try || cmd.Flags().Changed("wait") && c.wait == 0 // as flock does
@@ -61,7 +62,7 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, e
 }
 
 // acquire waits for the lock until it has it, --wait is over or a signal comes. The caller acts on later signals.
-func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, names []string) (*held, <-chan os.Signal, error) {
+func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (*held, <-chan os.Signal, error) {
 	cfg.Queue = len(names) // a short queue saves the round trips that pay off only for many
 	signals := make(chan os.Signal, 16)
 	// A signal that was ignored at the start, as under nohup, stays ignored, for a command too. The runtime does not
@@ -100,7 +101,7 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, names []string) (
 }
 
 // refused turns err, because of which the lock was not acquired, into the command's exit.
-func (c *claim) refused(cmd *cobra.Command, cfg engine.Config, names []string, err error) error {
+func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, err error) error {
 	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
 	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {

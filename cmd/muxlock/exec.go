@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muxlock/engine"
+	"muxlock/engine/groups"
 )
 
 const execName = "exec"
@@ -131,7 +131,7 @@ func namesAndCommand(cmd *cobra.Command, args []string) error {
 }
 
 // check finds mistakes in the command line before anything is sent.
-func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Config, path string, err error) {
+func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg groups.Config, path string, err error) {
 	if cfg, err = f.config(cmd, command[0]); err != nil {
 		return cfg, "", err
 	}

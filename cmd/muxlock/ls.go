@@ -16,6 +16,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/engine/groups"
 	"muxlock/internal/address"
 	"muxlock/internal/guard"
 	"muxlock/internal/oneline"
@@ -74,6 +75,7 @@ type listed struct {
 	On      int    `json:"on"`      // number of masters that have a value
 	Holder  string `json:"holder"`
 	LeftMs  *int64 `json:"left_ms"`
+	of      int    // number of masters of its group
 }
 
 func (l listing) text(w io.Writer) {
@@ -83,13 +85,13 @@ func (l listing) text(w io.Writer) {
 		if n.LeftMs != nil {
 			left = duration(time.Duration(*n.LeftMs) * time.Millisecond)
 		}
-		rows = append(rows, []string{shown(n.Name), n.Verdict, fmt.Sprintf("%d of %d", n.On, l.Masters), left, state{Readers: n.Readers, Holder: n.Holder}.by()})
+		rows = append(rows, []string{shown(n.Name), n.Verdict, fmt.Sprintf("%d of %d", n.On, n.of), left, state{Readers: n.Readers, Holder: n.Holder}.by()})
 	}
 	table(w, rows)
 }
 
 func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
-	cfg, err := f.engineConfig()
+	cfg, err := f.groupsConfig()
 	switch key := f.prefix + beginning; {
 	case err != nil:
 		return err
@@ -102,19 +104,26 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()
-	locks, err := engine.New(ctx, cfg)
+	locks, err := connect(ctx, cfg)
 	if err != nil {
 		return inFlags(err)
 	}
 	defer locks.Close()
-	l := listing{SchemaVersion: 1, Locks: []listed{}, Masters: len(cfg.Masters)}
-	names, failed := f.scanAll(ctx, cfg, beginning)
-	if l.Scanned = l.Masters - len(failed); l.Scanned < quorum.Size(l.Masters) {
-		return fmt.Errorf("%w: %d of %d masters were scanned: %w", engine.ErrNoQuorum, l.Scanned, l.Masters, oneline.Join(failed...))
+	l := listing{SchemaVersion: 1, Locks: []listed{}}
+	once := map[string]bool{}
+	for _, masters := range setsOf(cfg) {
+		found, failed := f.scanAll(ctx, masters, cfg.Client, beginning)
+		scanned := len(masters) - len(failed)
+		if scanned < quorum.Size(len(masters)) {
+			return fmt.Errorf("%w: %d of %d masters were scanned: %w", engine.ErrNoQuorum, scanned, len(masters), oneline.Join(failed...))
+		}
+		for _, err := range failed {
+			say(cmd.ErrOrStderr(), "not scanned: %s", err)
+		}
+		maps.Copy(once, found)
+		l.Masters, l.Scanned = l.Masters+len(masters), l.Scanned+scanned
 	}
-	for _, err := range failed {
-		say(cmd.ErrOrStderr(), "not scanned: %s", err)
-	}
+	names := slices.Sorted(maps.Keys(once))
 	if l.More = len(names) > f.limit; l.More {
 		names = names[:f.limit]
 		say(cmd.ErrOrStderr(), "more than --limit %d strings begin so, locks or not: locks may be missing; say how their names begin, or raise it", f.limit)
@@ -142,7 +151,7 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	}
 	found := []listed{}
 	for _, v := range states {
-		n := listed{Name: v.Name, Verdict: v.Verdict, Readers: v.Readers, Holder: v.Holder, LeftMs: v.LeftMs}
+		n := listed{Name: v.Name, Verdict: v.Verdict, Readers: v.Readers, Holder: v.Holder, LeftMs: v.LeftMs, of: len(v.Masters)}
 		for _, m := range v.Masters {
 			if m.LeftMs != nil { // a lock expires; other keys may not
 				n.On++
@@ -155,19 +164,28 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	return found, nil
 }
 
+// setsOf returns the masters of each group.
+func setsOf(cfg groups.Config) [][]string {
+	if len(cfg.Groups) == 0 {
+		return [][]string{cfg.Masters}
+	}
+	maps.Copy(cfg.Next, cfg.Groups)
+	return slices.Collect(maps.Values(cfg.Next))
+}
+
 // scanAll returns the names on the masters, more than --limit if there are more, and the errors of those not scanned.
-func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning string) (names []string, failed []error) {
-	found, errs := make([]map[string]bool, len(cfg.Masters)), make([]error, len(cfg.Masters))
+func (f *lsFlags) scanAll(ctx context.Context, masters []string, client rueidis.ClientOption, beginning string) (names map[string]bool, failed []error) {
+	found, errs := make([]map[string]bool, len(masters)), make([]error, len(masters))
 	var all sync.WaitGroup
-	for n, addr := range cfg.Masters {
-		all.Go(func() { found[n], errs[n] = f.scan(ctx, addr, cfg.Client, beginning) })
+	for n, addr := range masters {
+		all.Go(func() { found[n], errs[n] = f.scan(ctx, addr, client, beginning) })
 	}
 	all.Wait()
-	once := map[string]bool{}
-	for _, names := range found {
-		maps.Copy(once, names)
+	names = map[string]bool{}
+	for _, more := range found {
+		maps.Copy(names, more)
 	}
-	return slices.Sorted(maps.Keys(once)), slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return names, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // scan returns the names on one master. It stops once it has more than --limit.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/engine"
+	"muxlock/engine/groups"
 )
 
 const settingsHelp = `Settings of the masters ("Global Flags") come from the command line, else from the
@@ -32,6 +34,7 @@ type settings struct {
 
 	config        string
 	masters       string
+	groups, next  string
 	user          string
 	password      string
 	passwordFile  string
@@ -51,6 +54,8 @@ func newSettings() *settings {
 	fs := s.flags
 	fs.StringVar(&s.config, "config", "", "`file` of settings")
 	fs.StringVar(&s.masters, "masters", "", "the masters: host:port, redis://, rediss:// (TLS) or unix://, separated by commas")
+	fs.StringVar(&s.groups, "groups", "", "several groups of masters in place of --masters: `ID=MASTERS ID=MASTERS ...` (go doc muxlock/engine/groups)")
+	fs.StringVar(&s.next, "next-groups", "", "what --groups is being changed to, in the same form")
 	fs.StringVar(&s.user, "user", "", "user of the masters' ACL")
 	fs.StringVar(&s.password, passwordName, "", "")
 	fs.StringVar(&s.passwordFile, "password-file", "", "`file` with the password and nothing else")
@@ -82,8 +87,43 @@ func variable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// engineConfig completes the settings from the environment and the file, and returns them as an engine's configuration.
-func (s *settings) engineConfig() (cfg engine.Config, err error) {
+// engineConfig completes the settings from the environment and the file, and returns them as the configuration of one
+// group of masters, --masters.
+func (s *settings) engineConfig() (engine.Config, error) {
+	cfg, err := s.groupsConfig()
+	if err == nil && len(cfg.Groups) > 0 {
+		err = usagef("this looks at one group: set --masters in place of --groups")
+	}
+	return cfg.Config, err
+}
+
+// connect returns an engine with the masters of one group or of several.
+func connect(ctx context.Context, cfg groups.Config) (*engine.Engine, error) {
+	if len(cfg.Groups) == 0 {
+		return engine.New(ctx, cfg.Config)
+	}
+	e, err := groups.New(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return e.Engine, nil
+}
+
+// parseGroups returns the masters of each group. text is ID=MASTERS, separated by spaces.
+func parseGroups(flag, text string) (map[string][]string, error) {
+	all := make(map[string][]string)
+	for _, group := range strings.Fields(text) {
+		id, masters, ok := strings.Cut(group, "=")
+		if _, twice := all[id]; !ok || id == "" || twice {
+			return nil, usagef("%s is not like red=a:6379,b:6379,c:6379 blue=d:6379,e:6379,f:6379, with each name once", flag)
+		}
+		all[id] = strings.Split(masters, ",")
+	}
+	return all, nil
+}
+
+// groupsConfig completes the settings from the environment and the file, and returns them as an engine's configuration.
+func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 	if err := s.complete("the environment", os.LookupEnv); err != nil {
 		return cfg, err
 	}
@@ -96,14 +136,25 @@ func (s *settings) engineConfig() (cfg engine.Config, err error) {
 			return cfg, err
 		}
 	}
-	if s.masters == "" {
+	switch {
+	case s.masters == "" && s.groups == "":
 		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
+	case s.masters != "" && s.groups != "":
+		return cfg, usagef("--masters and --groups exclude each other")
+	}
+	if cfg.Groups, err = parseGroups("--groups", s.groups); err == nil {
+		cfg.Next, err = parseGroups("--next-groups", s.next)
+	}
+	if err != nil {
+		return cfg, err
 	}
 	if s.maxTTL <= 0 {
 		return cfg, usagef("--max-ttl must be above 0, got %s", s.maxTTL)
 	}
-	for _, addr := range strings.Split(s.masters, ",") {
-		cfg.Masters = append(cfg.Masters, strings.TrimSpace(addr))
+	if s.masters != "" {
+		for _, addr := range strings.Split(s.masters, ",") {
+			cfg.Masters = append(cfg.Masters, strings.TrimSpace(addr))
+		}
 	}
 	cfg.Client.Username, cfg.Client.Password = s.user, s.password
 	if s.passwordFile != "" {

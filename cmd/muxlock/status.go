@@ -76,9 +76,9 @@ func oneName(_ *cobra.Command, args []string) error {
 // closes the engine, and err says which part of the answer is missing.
 func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, admin.Inspection, error) {
 	var locks *engine.Engine
-	cfg, err := s.engineConfig()
+	cfg, err := s.groupsConfig()
 	if err == nil {
-		locks, err = engine.New(ctx, cfg)
+		locks, err = connect(ctx, cfg)
 	}
 	if err != nil {
 		return nil, admin.Inspection{}, inFlags(err)

@@ -52,6 +52,10 @@ func (c *conn) executeLocked(words []string) any {
 			d.set(words[1], words[2], int64(atoi(words[5])))
 			return status("OK")
 		}
+		if len(words) == 3 {
+			d.set(words[1], words[2], 0)
+			return status("OK")
+		}
 		return errors.New("ERR syntax error")
 	case "GET":
 		text, there, err := d.get(words[1])

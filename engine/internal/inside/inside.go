@@ -1,5 +1,5 @@
-// Package inside shows packages admin and enginetest what the API of package engine does not.
-// Package engine sets both functions. They take any, since that package imports this one.
+// Package inside shows packages admin, enginetest and groups what the API of package engine does not.
+// Package engine sets the functions. They take any, since that package imports this one.
 package inside
 
 import (
@@ -14,6 +14,9 @@ var Of func(engine any) Engine
 
 // Setup returns the set-up of an engine.Config's masters. Errors: engine.ErrInvalid.
 var Setup func(cfg any) (pipeline.Setup, error)
+
+// Front returns an *engine.Engine with an engine.Config, whose locks are wherever a router says.
+var Front func(cfg any, r Router) any
 
 // Engine is what is inside an engine.
 type Engine struct {
@@ -31,12 +34,29 @@ type Engine struct {
 	Held func(name string) Lock
 }
 
-// Pipe is what the packages ask of an engine's pipeline.
+// Pipe is a *pipeline.Pipeline, or several that package groups makes one of.
 type Pipe interface {
-	Inspect(ctx context.Context, key string) ([]pipeline.Value, error)
+	Do(context.Context, pipeline.Request) (pipeline.Outcome, error)
+	DoMany(ctx context.Context, reqs []pipeline.Request, each func(i int, out *pipeline.Outcome, err error))
 	Start(pipeline.Request, pipeline.Receiver) error
-	Stats() pipeline.Stats
+	Post(pipeline.Request)
+	Await(ctx context.Context, name string, poll time.Duration) error
+	Inspect(ctx context.Context, name string) ([]pipeline.Value, error)
 	Lines(context.Context) bool
+	Listen(name, token string, to pipeline.Listener)
+	Unlisten(token string)
+	Ready(context.Context) error
+	Full() bool
+	Stats() pipeline.Stats
+	Refuse()
+	Close()
+}
+
+// A Router is a Pipe to several sets of masters.
+type Router interface {
+	Pipe
+	Of(key string) Pipe           // the one that has a key
+	Together(keys []string) error // why a Set cannot have all of them
 }
 
 // Lock is an *engine.Lock.

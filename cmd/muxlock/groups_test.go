@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/engine/groups"
+	"muxlock/internal/testing/redistest"
+)
+
+func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 6)
+	addrs := redistest.Addrs(masters)
+	red, blue := strings.Join(addrs[:3], ","), strings.Join(addrs[3:], ",")
+	file := filepath.Join(t.TempDir(), "muxlock.conf")
+	run := func(args ...string) (stdout, stderr string, code int) {
+		t.Helper()
+		return muxlock(t, append([]string{"--config", file}, args...)...)
+	}
+	write := func(line string) {
+		require.NoError(t, os.WriteFile(file, []byte(line+"\nMUXLOCK_NEW_MASTERS=true\nMUXLOCK_MASTER_TIMEOUT=2s\n"), 0o600))
+	}
+	write("MUXLOCK_GROUPS=red=" + red + " blue=" + blue)
+
+	cfg := (&set{}).config()
+	cfg.Masters = nil
+	e, err := groups.New(t.Context(), groups.Config{Config: cfg, Groups: map[string][]string{"red": addrs[:3], "blue": addrs[3:]}})
+	require.NoError(t, err)
+	defer e.Close()
+	inRed := 0
+	for i := range 8 {
+		name := fmt.Sprint("name", i)
+		lock, err := e.Acquire(t.Context(), name, 0)
+		require.NoError(t, err)
+		require.NoError(t, lock.KeepAlive(0))
+		if redistest.Get(t, masters, name)[1] != "" {
+			inRed++
+		}
+		out, stderr, code := run("status", name)
+		require.Equal(t, 0, code, stderr)
+		require.Contains(t, out, name+" is held on 3 of 3 masters by the test")
+	}
+	require.Greater(t, inRed, 0)
+	require.Less(t, inRed, 8)
+	out, stderr, code := run("ls")
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, 8, strings.Count(out, "3 of 3"), out)
+
+	_, stderr, code = run("exec", "--try", "name0", "--", "true")
+	require.Equal(t, exitTaken, code)
+	require.Contains(t, stderr, "by the test")
+	_, stderr, code = run("release", "--force", "--yes", "name0")
+	require.Equal(t, 0, code, stderr)
+	out, stderr, code = run("exec", "--try", "name0", "--", "echo", "held")
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, "held\n", out)
+
+	for args, text := range map[string]string{
+		"doctor":                     "set --masters in place of --groups",
+		"status --masters a:1 name0": "exclude each other",
+	} {
+		_, stderr, code = run(strings.Fields(args)...)
+		require.Equal(t, exitUsage, code, stderr)
+		require.Contains(t, stderr, text)
+	}
+	write("MUXLOCK_GROUPS=red=" + red)
+	_, stderr, code = run("status", "name0")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, engine.ErrConfigMismatch.Error())
+	write("MUXLOCK_GROUPS=red")
+	_, stderr, code = run("status", "name0")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--groups is not like red=a:6379")
+}

@@ -1,0 +1,38 @@
+// Package groups spreads locks over several sets of masters. One set cannot outgrow the CPU of its slowest master, since
+// each of its masters takes every lock. With groups each takes those of its group.
+//
+//	locks, err := groups.New(ctx, groups.Config{Groups: map[string][]string{
+//		"red":  {"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
+//		"blue": {"10.0.1.1:6379", "10.0.1.2:6379", "10.0.1.3:6379"},
+//	}})
+//
+// The Engine has all verbs and promises of an engine.Engine. A name's group follows from the name and the groups' ids. If
+// the name has a {tag}, that stands for it, as in Redis Cluster. The names of a Set must be of one group. A group without a
+// quorum stops its own names only; but New needs all groups.
+//
+// # Changing the map
+//
+// The map of groups is changed in two steps. In each, all processes are restarted, one by one:
+//
+//	Groups: old             in use so far; engine.New with the masters of the one group counts, too
+//	Groups: old, Next: new  a name that moves is held in both of its groups, and its lock is valid while both have it
+//	Groups: new             only after the barrier
+//
+// The barrier: no process without Next runs any more, and MaxTTL has passed since the last one ended. Nothing checks it, and
+// without it two may hold a lock. Until the change is over, a name that moves costs two round trips, processes do not stand
+// in line for it, and only processes of the same step can Adopt its lock.
+//
+// The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
+// other maps, except for a step from it or back. So all processes write the same addresses. To go back after the last step,
+// change from Groups: new to Next: old. The note stops no process that runs. It is not seen by engine.New, nor by a map
+// that shares no group with it. Once all processes have ended and MaxTTL has passed, any map may be next: delete the key
+// __muxlock__:groups:PREFIX on all masters.
+//
+// With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again. The note is of
+// the ids alone then, since masters know their set, so it has to be deleted when Fencing is turned on.
+//
+// # Watching it
+//
+// Stats count all locks. Engine.Groups has an engine for each group, for the Stats, Ready, admin.Check and metrics of its
+// masters. Watch each with a lockprom.Metrics, registered with the label group, and the Engine itself for the locks.
+package groups

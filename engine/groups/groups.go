@@ -1,0 +1,144 @@
+package groups
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"muxlock/engine"
+	"muxlock/engine/internal/inside"
+	"muxlock/internal/address"
+	"muxlock/pipeline"
+)
+
+// Config is read once, by New.
+type Config struct {
+	// Config is that of each group. Its Masters stay empty. Functions of its Observer may run side by side: each
+	// group calls Master by itself.
+	engine.Config
+	// Groups has the masters of each group, by its id. The id decides on the group's names, and so lasts as long as
+	// the group. All groups have as many masters.
+	Groups map[string][]string
+	// Next is the map that Groups is being changed to (package comment). An id has the same masters in both.
+	Next map[string][]string
+}
+
+// Validate returns the ErrInvalid that New would return for c alone.
+func (c Config) Validate() error {
+	_, err := new(router).read(c)
+	return err
+}
+
+// Engine is an engine.Engine with the locks of several groups of masters: Stats, Ready and Close are about all of them.
+// A service takes the embedded one.
+type Engine struct {
+	*engine.Engine
+	r *router
+}
+
+// New connects to all groups side by side, each as engine.New does. It fails if one of them does, or if too few of its
+// masters say which map is in use.
+//
+// Errors: those of engine.New, with the group's id. ErrInvalid names the field. ErrConfigMismatch: the map is neither the
+// one in use nor a step from it.
+func New(ctx context.Context, cfg Config) (*Engine, error) {
+	r := &router{prefix: cfg.Prefix}
+	own, err := r.read(cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = r.each(func(g *group) (err error) {
+		one := cfg.Config
+		one.Masters, one.Measure = g.masters, false
+		if g.engine, err = engine.New(ctx, one); err == nil {
+			g.pipe = inside.Of(g.engine).Pipe.(*pipeline.Pipeline)
+		}
+		return err
+	})
+	if err == nil {
+		err = r.compare(ctx, own)
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	cfg.Masters = slices.Repeat([]string{"of several groups"}, len(r.all[0].masters)) // for their number
+	return &Engine{inside.Front(cfg.Config, r).(*engine.Engine), r}, nil
+}
+
+// Groups returns the engine of each group, by its id: for Stats, Ready and metrics of a group, and for package admin. Who
+// locks with one of them excludes nobody.
+func (e *Engine) Groups() map[string]*engine.Engine {
+	all := make(map[string]*engine.Engine)
+	for _, g := range e.r.all {
+		all[g.id] = g.engine
+	}
+	return all
+}
+
+// read finds what New refuses before it connects. It returns what the note says of the map.
+func (r *router) read(cfg Config) (own note, err error) {
+	switch {
+	case len(cfg.Masters) > 0:
+		return own, invalid("Masters", "is set; each master belongs to one of Groups")
+	case len(cfg.Groups) == 0:
+		return own, invalid("Groups", "is empty")
+	case len(cfg.Next) > 0 && cfg.Fencing:
+		return own, invalid("Next", "is not possible with Fencing: a name's fencing tokens would begin again in its next group")
+	}
+	if r.now, own.groups, err = r.add(cfg.Config, "Groups", cfg.Groups); err == nil {
+		r.next, own.next, err = r.add(cfg.Config, "Next", cfg.Next)
+	}
+	if err == nil && own.groups == own.next {
+		err = invalid("Next", "equals Groups")
+	}
+	return own, err
+}
+
+// add returns the groups of a map, and its fingerprint. With Fencing that is of their ids alone: the masters themselves
+// know who belongs to them.
+func (r *router) add(cfg engine.Config, field string, masters map[string][]string) (groups []*group, fingerprint string, err error) {
+	var text string
+	for _, id := range slices.Sorted(maps.Keys(masters)) {
+		at := fmt.Sprintf("%s[%q]", field, id)
+		cfg.Masters = masters[id]
+		setup, err := inside.Setup(cfg)
+		if err = cmp.Or(cfg.Validate(), err); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", at, err)
+		} else if id == "" {
+			return nil, "", invalid(at, "has no id")
+		}
+		g := &group{id: id, hash: hash(id), masters: cfg.Masters}
+		for _, m := range setup.Masters {
+			g.servers = append(g.servers, address.Server(m.Option))
+		}
+		slices.Sort(g.servers)
+		for _, other := range r.all {
+			shares := slices.ContainsFunc(g.servers, func(s string) bool { return slices.Contains(other.servers, s) })
+			switch {
+			case len(other.servers) != len(g.servers):
+				return nil, "", invalid(at, "has %d masters, group %q %d", len(g.servers), other.id, len(other.servers))
+			case other.id != id && shares:
+				return nil, "", invalid(at, "has a master of group %q", other.id)
+			case other.id == id && !slices.Equal(other.servers, g.servers):
+				return nil, "", invalid(at, "has other masters than in Groups: another set of masters is another group")
+			case other.id == id:
+				g = other
+			}
+		}
+		if !slices.Contains(r.all, g) {
+			r.all = append(r.all, g)
+		}
+		groups = append(groups, g)
+		if text += fmt.Sprintf("%q ", id); !cfg.Fencing {
+			text += fmt.Sprintln(g.servers)
+		}
+	}
+	return groups, fmt.Sprintf("%016x", hash(text)), nil
+}
+
+func invalid(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s %s", engine.ErrInvalid, field, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,136 @@
+package groups
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+)
+
+func TestAMapIsChangedInTwoSteps(t *testing.T) {
+	w := newWorld(t)
+	steps := []struct {
+		now, next string
+		starts    bool
+	}{
+		{"ab", "", true},
+		{"ba", "", true},
+		{"abc", "", false}, // at once
+		{"c", "ab", true},  // it holds all that those with ab do
+		{"ab", "abc", true},
+		{"ab", "", true},
+		{"abd", "", false},
+		{"abc", "abd", false},
+		{"abc", "ab", true},
+		{"abc", "", true}, // after the barrier
+		{"ab", "", false},
+		{"ab", "abc", true}, // a late one
+		{"ab", "", false},   // which opens no way back
+		{"abc", "ab", true}, // but this does
+		{"abc", "", true},
+		{"ab", "abc", true},
+		{"abc", "bcd", true}, // or another change instead
+		{"ab", "", false},
+		{"bcd", "", true},
+		{"abc", "", false},
+		{"d", "bcd", true},
+	}
+	for i, s := range steps {
+		e, err := New(t.Context(), w.config(s.now, s.next))
+		if s.starts {
+			require.NoError(t, err, "step %d: %v", i, s)
+			require.NoError(t, e.Close())
+			continue
+		}
+		require.ErrorIs(t, err, engine.ErrConfigMismatch, "step %d: %v", i, s)
+		require.ErrorContains(t, err, "change it in two steps")
+	}
+}
+
+func TestTheNoteSurvivesWhatLocksSurvive(t *testing.T) {
+	w := newWorld(t)
+	start := func(now, next string) error {
+		e, err := New(t.Context(), w.config(now, next))
+		if err == nil {
+			err = e.Close()
+		}
+		return err
+	}
+	require.NoError(t, start("ab", ""))
+	w["a0:1"].Down()
+	w["b0:1"].Down()
+	require.NoError(t, start("ab", "abc"))
+	require.NoError(t, start("abc", ""))
+	for _, m := range []string{"a0:1", "b0:1"} {
+		require.Contains(t, w[m].Value("__muxlock__:groups:"), "1 ", "it missed both steps")
+		w[m].Up()
+	}
+	w["a1:1"].Down()
+	require.ErrorIs(t, start("ab", ""), engine.ErrConfigMismatch)
+	w["a1:1"].Up()
+	for _, m := range []string{"a0", "a1", "a2", "b0", "b1"} {
+		w[m+":1"].Delete("__muxlock__:groups:")
+	}
+	require.ErrorIs(t, start("ab", ""), engine.ErrConfigMismatch, "one group remembers")
+	require.NoError(t, start("abc", ""))
+	for address, m := range w {
+		require.Contains(t, m.Value("__muxlock__:groups:"), "3 ", "%s has it again", address)
+	}
+	for _, m := range w {
+		m.Delete("__muxlock__:groups:")
+	}
+	require.NoError(t, start("ab", ""), "the way out after everything was stopped")
+}
+
+func TestNewNeedsTheNoteOfAQuorumOfEachGroup(t *testing.T) {
+	w := newWorld(t)
+	w.open(t, "ab", "")
+	for _, m := range []string{"b0:1", "b1:1"} {
+		w[m].Deny("__muxlock__:groups:", true)
+	}
+	_, err := New(t.Context(), w.config("ab", ""))
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	require.ErrorIs(t, err, engine.ErrDenied)
+	require.ErrorContains(t, err, `group "b"`)
+	w["b0:1"].Deny("__muxlock__:groups:", false)
+	w.open(t, "ab", "")
+}
+
+func TestEachPrefixHasAMapOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.open(t, "ab", "")
+	cfg := w.config("abc", "")
+	cfg.Prefix = "{app}:"
+	e, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	defer e.Close()
+	seen := make(map[*group]bool)
+	for i := range 100 {
+		g, _ := e.r.find(cfg.Prefix + fmt.Sprint(i))
+		seen[g] = true
+	}
+	require.Len(t, seen, 3, "the prefix decides on no group")
+}
+
+func TestFingerprintsAreOfIdsAndAddresses(t *testing.T) {
+	of := func(groups map[string][]string, fencing bool) string {
+		note, err := (&router{}).read(Config{Config: engine.Config{Fencing: fencing}, Groups: groups})
+		require.NoError(t, err)
+		require.Equal(t, none, note.next)
+		return note.groups
+	}
+	base := map[string][]string{"a": {"a:1", "b:1"}, "b": {"c:1", "d:1"}}
+	same := map[string][]string{"b": {"redis://user:password@D:1", "c:1"}, "a": {"b:1", "rediss://A:1"}}
+	require.Equal(t, of(base, false), of(same, false))
+	for _, other := range []map[string][]string{
+		{"a": {"a:1", "b:1"}}, {"a": {"a:1", "b:1"}, "c": {"c:1", "d:1"}}, {"a": {"a:1", "b:1"}, "b": {"c:1", "e:1"}},
+		{"a": {"c:1", "d:1"}, "b": {"a:1", "b:1"}}, {"a": {"a:1", "c:1"}, "b": {"b:1", "d:1"}},
+	} {
+		require.NotEqual(t, of(base, false), of(other, false))
+	}
+	replaced := map[string][]string{"a": {"a:1", "x:1"}, "b": {"c:1", "d:1"}}
+	require.Equal(t, of(base, true), of(replaced, true), "with Fencing the masters know it")
+	require.NotEqual(t, of(base, true), of(map[string][]string{"a": {"a:1", "b:1"}}, true))
+}

@@ -1,0 +1,86 @@
+package groups
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"muxlock/engine/internal/inside"
+	"muxlock/internal/quorum"
+	"muxlock/pipeline"
+)
+
+// moved is the pipe of the keys that move from one group to another. Their lock is one lease with one token, in both
+// groups: each request goes to the first, then to the second, an acquire only if the first granted it. An outcome is won
+// if both are, and counts from before the first request. So one end of validity holds for both, and the engine's rules
+// for renewals, losses and releases are as ever. Processes do not stand in line for such a name.
+type moved struct {
+	inside.Pipe // the first
+	second      inside.Pipe
+}
+
+func (m moved) Lines(context.Context) bool { return false }
+
+func (m moved) Do(ctx context.Context, req pipeline.Request) (out pipeline.Outcome, err error) {
+	m.DoMany(ctx, []pipeline.Request{req}, func(_ int, o *pipeline.Outcome, e error) { out, err = *o, e })
+	return out, err
+}
+
+func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i int, out *pipeline.Outcome, err error)) {
+	outs, errs := make([]pipeline.Outcome, len(reqs)), make([]error, len(reqs))
+	var rest []pipeline.Request
+	var at []int
+	m.Pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
+		if outs[i], errs[i] = *out, err; reqs[i].Op.Takes() && (err != nil || out.Verdict != quorum.Won) {
+			each(i, out, err)
+			return
+		}
+		rest, at = append(rest, forSecond(reqs[i])), append(at, i)
+	})
+	m.second.DoMany(ctx, rest, func(j int, out *pipeline.Outcome, err error) {
+		i := at[j]
+		if undo := reqs[i]; err != nil && undo.Op.Takes() { // the engine undoes only what was decided
+			undo.Op, undo.Set, undo.Origin = pipeline.Release, 0, outs[i].Origin
+			m.Pipe.Post(undo)
+		}
+		joined := both(outs[i], *out)
+		each(i, &joined, cmp.Or(errs[i], err))
+	})
+}
+
+// Start has a goroutine ask one group after the other: a move lasts for a while only.
+func (m moved) Start(req pipeline.Request, to pipeline.Receiver) error {
+	go func() {
+		out, err := m.Do(context.Background(), req)
+		if err != nil {
+			out.Verdict = quorum.NoQuorum
+		}
+		to.Decided(out)
+		to.Counted(int(out.Tally.Granted))
+	}()
+	return nil
+}
+
+func (m moved) Post(req pipeline.Request) {
+	m.Pipe.Post(req)
+	m.second.Post(forSecond(req))
+}
+
+func (m moved) Await(ctx context.Context, key string, poll time.Duration) error {
+	return cmp.Or(m.Pipe.Await(ctx, key, poll), m.second.Await(ctx, key, poll))
+}
+
+// forSecond returns a request for the second group, to which the round of the acquire is foreign.
+func forSecond(req pipeline.Request) pipeline.Request {
+	req.Origin = pipeline.OriginForeign
+	return req
+}
+
+// both returns the outcome of a request in two groups: that of the second, unless the first failed.
+func both(one, two pipeline.Outcome) pipeline.Outcome {
+	if one.Verdict != quorum.Won && two.Verdict != quorum.Denied { // a lock is lost for good where one denies it
+		return one
+	}
+	two.Origin, two.Sent = one.Origin, one.Sent
+	return two
+}

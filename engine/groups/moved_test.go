@@ -1,0 +1,249 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+	"muxlock/pipeline"
+)
+
+// alone plays a process that has only one group: before the change, or after it.
+func (w world) alone(t testing.TB, group string) *engine.Engine {
+	t.Helper()
+	cfg := w.config(group, "").Config
+	cfg.Masters = w.groups(group)[group]
+	e, err := engine.New(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+func (w world) slow(group string, d time.Duration) {
+	for i := range 3 {
+		w[fmt.Sprintf("%s%d:1", group, i)].Slow(d)
+	}
+}
+
+// lose deletes a key at all masters of a group.
+func (w world) lose(group, key string) {
+	for i := range 3 {
+		w[fmt.Sprintf("%s%d:1", group, i)].Delete(key)
+	}
+}
+
+// asEither runs a test with a name that moves from a to b, and with one that moves from b to a.
+func asEither(t *testing.T, test func(t *testing.T, w world, now, next string)) {
+	for _, maps := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		t.Run(fmt.Sprint(maps), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, newWorld(t), maps[0], maps[1]) })
+		})
+	}
+}
+
+func TestAMovedNameExcludesThoseWithEitherMap(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		for _, group := range []string{"a", "b"} {
+			other := w.alone(t, group)
+			lock, err := e.Acquire(within(t), "name", 0)
+			require.NoError(t, err)
+			_, err = other.TryAcquire(t.Context(), "name", 0)
+			require.ErrorIs(t, err, engine.ErrTaken)
+			require.NoError(t, lock.Release(t.Context()))
+			theirs, err := other.TryAcquire(t.Context(), "name", 3*time.Second)
+			require.NoError(t, err)
+			_, err = e.TryAcquire(t.Context(), "name", 0)
+			require.ErrorIs(t, err, engine.ErrTaken)
+			synctest.Wait()
+			require.Equal(t, group, w.having("name"), "nothing stays in the other one")
+			lock, err = e.Acquire(within(t), "name", 0)
+			require.NoError(t, err)
+			require.False(t, theirs.Valid(), "it waited for the end of that lease")
+			require.NoError(t, lock.Release(t.Context()))
+			require.Empty(t, w.having("name"))
+		}
+	})
+}
+
+func TestAMovedLockIsLostWithEitherGroup(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		for _, group := range []string{"a", "b"} {
+			lock, err := e.Acquire(within(t), "name", 9*time.Second)
+			require.NoError(t, err)
+			require.NoError(t, lock.KeepAlive(0))
+			time.Sleep(time.Minute)
+			require.NoError(t, lock.Err(), "its renewals go to both")
+			w.lose(group, "name")
+			<-lock.Done()
+			require.ErrorIs(t, lock.Err(), engine.ErrLost)
+			synctest.Wait()
+			require.Empty(t, w.having("name"))
+		}
+	})
+}
+
+func TestAMovedLockEndsWhenOneGroupAnswersNoMore(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		for _, group := range []string{"a", "b"} {
+			e := w.open(t, now, next)
+			lock, err := e.Acquire(within(t), "name", 9*time.Second)
+			require.NoError(t, err)
+			require.NoError(t, lock.KeepAlive(0))
+			until := lock.Until()
+			w.slow(group, time.Hour)
+			<-lock.Done()
+			require.ErrorIs(t, lock.Err(), engine.ErrExpired)
+			require.Zero(t, time.Since(until))
+			w.slow(group, 0)
+			require.NoError(t, e.Close())
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+func TestAMovedLockThatOneGroupDeniesIsLostWhateverTheOtherSays(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		for _, group := range []string{"a", "b"} {
+			e := w.open(t, now, next)
+			lock, err := e.Acquire(within(t), "name", 9*time.Second)
+			require.NoError(t, err)
+			w.lose(group, "name")
+			other := map[string]string{"a": "b", "b": "a"}[group]
+			w.slow(other, time.Hour)
+			require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+			w.slow(other, 0)
+			require.NoError(t, e.Close())
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+// A release is pending at a master that is away for as long as the lock may live.
+func TestAttemptsAtAMovedNameLeaveNothingBehindForALongOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		e := w.open(t, "a", "b")
+		held, err := w.alone(t, "a").Acquire(t.Context(), "name", 30*time.Second)
+		require.NoError(t, err)
+		w["b0:1"].Down()
+		pending := func() int { return e.Groups()["b"].Stats().Masters[0].PendingReleases }
+		synctest.Wait()
+		for range 100 {
+			_, err := e.TryAcquire(t.Context(), "name", 5*time.Second)
+			require.ErrorIs(t, err, engine.ErrTaken)
+		}
+		synctest.Wait()
+		require.Positive(t, pending())
+		time.Sleep(10 * time.Second)
+		require.Zero(t, pending())
+		require.True(t, held.Valid())
+	})
+}
+
+func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
+	w := newWorld(t)
+	e := w.open(t, "a", "b")
+	e.r.all[1].pipe.Close()
+	got := make(receiver, 1)
+	require.NoError(t, e.r.Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
+	require.NotEqual(t, quorum.Won, (<-got).Verdict)
+	_, err := e.TryAcquire(t.Context(), "name", 0)
+	require.ErrorIs(t, err, engine.ErrClosed)
+	soon(t, func() bool { return w.having("name") == "" }, "it is released in the first one")
+}
+
+type receiver chan pipeline.Outcome
+
+func (r receiver) Decided(out pipeline.Outcome) { r <- out }
+func (r receiver) Counted(int)                  {}
+
+// The lease in the first group began earlier.
+func TestValidityOfAMovedLockCountsFromTheFirstRequest(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		allowed := redlock.DriftAllowance(9*time.Second, redlock.DefaultDrift)
+		for _, group := range []string{"a", "b"} {
+			w.slow(group, time.Second)
+			begun := time.Now()
+			lock, err := e.Acquire(within(t), "name", 9*time.Second)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, time.Since(begun), time.Second)
+			require.Equal(t, 9*time.Second-allowed, lock.Until().Sub(begun))
+			begun = time.Now()
+			require.NoError(t, lock.Extend(t.Context(), 9*time.Second))
+			require.Equal(t, 9*time.Second-allowed, lock.Until().Sub(begun))
+			require.NoError(t, lock.Release(t.Context()))
+			w.slow(group, 0)
+			time.Sleep(3 * time.Second)
+		}
+	})
+}
+
+func TestAnAbandonedAcquireLeavesNothingInEitherGroup(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		for _, group := range []string{"a", "b"} {
+			w.slow(group, time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			_, err := e.Acquire(ctx, "name", 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			set := []string{"{name}/1", "{name}/2"}
+			_, err = e.TryAcquireAll(ctx, set, 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+			_, err = e.TryAcquireAll(ctx, set, 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+			_, err = e.TryAcquireShared(ctx, "read", 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			time.Sleep(3 * time.Second)
+			for _, name := range append(set, "name", "read") {
+				require.Empty(t, w.having(name))
+			}
+			w.slow(group, 0)
+			time.Sleep(3 * time.Second)
+		}
+	})
+}
+
+func TestProcessesOfNeighbouringMapsExcludeEachOther(t *testing.T) {
+	w := newWorld(t)
+	both := []*engine.Engine{w.open(t, "a", "b").Engine, w.open(t, "a", "b").Engine}
+	both = append(both, w.open(t, "b", "a").Engine)
+	for _, group := range []string{"a", "b"} {
+		var inside, turns atomic.Int32
+		var callers sync.WaitGroup
+		for _, e := range append(both, w.alone(t, group), w.alone(t, group)) {
+			for range 3 {
+				callers.Go(func() {
+					for range 5 {
+						assert.NoError(t, e.Do(within(t), "name", 0, func(context.Context) error {
+							assert.EqualValues(t, 1, inside.Add(1))
+							time.Sleep(time.Millisecond)
+							inside.Add(-1)
+							turns.Add(1)
+							return nil
+						}))
+					}
+				})
+			}
+		}
+		callers.Wait()
+		require.EqualValues(t, 75, turns.Load(), "nobody waits in a ring")
+	}
+}

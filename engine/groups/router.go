@@ -1,0 +1,191 @@
+package groups
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"muxlock/engine"
+	"muxlock/engine/internal/inside"
+	"muxlock/internal/oneline"
+	"muxlock/pipeline"
+)
+
+// A group is a set of masters with a lasting id.
+type group struct {
+	id      string
+	hash    uint64         // of id
+	masters []string       // as in Config
+	servers []string       // their addresses, sorted
+	engine  *engine.Engine // gives out no locks; nil: New failed
+	pipe    *pipeline.Pipeline
+}
+
+// A router is the pipe of an Engine. It takes each request to the group of its key.
+type router struct {
+	inside.Pipe        // nil: what names no key is asked of Of(key)
+	prefix      string // of all keys
+	all         []*group
+	now, next   []*group // next is empty unless the map changes
+}
+
+// Of returns the pipe of a key's group, or of both if the key moves.
+func (r *router) Of(key string) inside.Pipe {
+	one, two := r.find(key)
+	if one == two {
+		return one.pipe
+	}
+	return moved{one.pipe, two.pipe}
+}
+
+// find returns the groups that a key has in both maps, in the order of their ids: everybody takes them in one order.
+func (r *router) find(key string) (one, two *group) {
+	if len(r.all) == 1 {
+		return r.all[0], r.all[0]
+	}
+	part := hashed(strings.TrimPrefix(key, r.prefix))
+	one = pick(r.now, part)
+	if two = one; len(r.next) > 0 {
+		two = pick(r.next, part)
+	}
+	if one.id > two.id {
+		return two, one
+	}
+	return one, two
+}
+
+// pick is rendezvous hashing: it returns the group with the largest weight. So a group that is added takes names of all
+// others, and no name moves between those. Hash and weight may never change, since all processes must agree.
+func pick(groups []*group, name string) (best *group) {
+	most, h := uint64(0), hash(name)
+	for _, g := range groups {
+		if w := mix(h ^ g.hash); best == nil || w > most {
+			best, most = g, w
+		}
+	}
+	return best
+}
+
+// hash is FNV-1a of 64 bits.
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// mix is the finalizer of SplitMix64.
+func mix(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// hashed returns what decides on a name's group: what is between its first { and the next }, as in Redis Cluster, or
+// the name if that is nothing.
+func hashed(name string) string {
+	_, rest, _ := strings.Cut(name, "{")
+	if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+		return tag
+	}
+	return name
+}
+
+// Together returns why a set cannot have all keys.
+func (r *router) Together(keys []string) error {
+	one, two := r.find(keys[0])
+	for _, key := range keys[1:] {
+		if a, b := r.find(key); a != one || b != two {
+			return invalid("names", "are of two groups: %q is in %q, %q in %q. Names with the same {tag} are in one",
+				keys[0][len(r.prefix):], ids(one, two), key[len(r.prefix):], ids(a, b))
+		}
+	}
+	return nil
+}
+
+func ids(one, two *group) []string { return slices.Compact([]string{one.id, two.id}) }
+
+// each calls fn for all groups side by side. Its error joins theirs, with the ids.
+func (r *router) each(fn func(*group) error) error {
+	errs := make([]error, len(r.all))
+	var all sync.WaitGroup
+	for i, g := range r.all {
+		all.Go(func() {
+			if err := fn(g); err != nil {
+				errs[i] = fmt.Errorf("group %q: %w", g.id, err)
+			}
+		})
+	}
+	all.Wait()
+	return oneline.Join(errs...)
+}
+
+// DoMany asks all groups side by side. Like a Pipeline's, it calls each one at a time.
+func (r *router) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i int, out *pipeline.Outcome, err error)) {
+	parts, at := make(map[inside.Pipe][]pipeline.Request), make(map[inside.Pipe][]int)
+	for i := range reqs {
+		of := r.Of(reqs[i].Name)
+		parts[of], at[of] = append(parts[of], reqs[i]), append(at[of], i)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for of, part := range parts {
+		all.Go(func() {
+			of.DoMany(ctx, part, func(i int, out *pipeline.Outcome, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				each(at[of][i], out, err)
+			})
+		})
+	}
+	all.Wait()
+}
+
+func (r *router) Ready(ctx context.Context) error {
+	return r.each(func(g *group) error { return g.pipe.Ready(ctx) })
+}
+
+func (r *router) Refuse() {
+	_ = r.each(func(g *group) error { g.pipe.Refuse(); return nil })
+}
+
+func (r *router) Close() {
+	_ = r.each(func(g *group) error {
+		if g.engine != nil {
+			g.engine.Close()
+		}
+		return nil
+	})
+}
+
+func (r *router) Stats() (sum pipeline.Stats) {
+	for _, g := range r.all {
+		s := g.pipe.Stats()
+		sum.Rounds += s.Rounds
+		sum.Requests += s.Requests
+		sum.LargestRound = max(sum.LargestRound, s.LargestRound)
+		sum.Overloaded += s.Overloaded
+		sum.Queued += s.Queued
+		sum.Masters = append(sum.Masters, s.Masters...)
+	}
+	return sum
+}
+
+func (r *router) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	return r.Of(req.Name).Do(ctx, req)
+}
+func (r *router) Start(req pipeline.Request, to pipeline.Receiver) error {
+	return r.Of(req.Name).Start(req, to)
+}
+func (r *router) Post(req pipeline.Request)                      { r.Of(req.Name).Post(req) }
+func (r *router) Listen(key, token string, to pipeline.Listener) { r.Of(key).Listen(key, token, to) }
+func (r *router) Await(ctx context.Context, key string, poll time.Duration) error {
+	return r.Of(key).Await(ctx, key, poll)
+}
+func (r *router) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
+	return r.Of(key).Inspect(ctx, key)
+}

@@ -1,0 +1,111 @@
+package groups
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func groupsOf(n int) (all []*group) {
+	for i := range n {
+		id := fmt.Sprint("group-", i)
+		all = append(all, &group{id: id, hash: hash(id)})
+	}
+	return all
+}
+
+func TestNamesSpreadEvenlyOverGroups(t *testing.T) {
+	const names = 40_000
+	for _, form := range []string{"%d", "invoice:%d", "{tenant-%d}/lock", "a rather long name of a lock, with its number at the end: %08d"} {
+		for _, n := range []int{2, 10, 100} {
+			all, counts := groupsOf(n), make(map[string]int)
+			for i := range names {
+				counts[pick(all, hashed(fmt.Sprintf(form, i))).id]++
+			}
+			share := float64(names) / float64(n)
+			for _, g := range all { // six standard deviations
+				require.InDelta(t, share, counts[g.id], 6*math.Sqrt(share), "%s of %d groups, %q", g.id, n, form)
+			}
+		}
+	}
+}
+
+func TestANewGroupTakesItsShareAndNothingElseMoves(t *testing.T) {
+	const names = 40_000
+	for _, n := range []int{1, 2, 10, 99} {
+		all := groupsOf(n + 1)
+		moved := 0
+		for i := range names {
+			name := fmt.Sprint("name", i)
+			if before, after := pick(all[:n], name), pick(all, name); before != after {
+				require.Same(t, all[n], after)
+				moved++
+			}
+		}
+		share := float64(names) / float64(n+1)
+		require.InDelta(t, share, moved, 6*math.Sqrt(share), n)
+	}
+}
+
+// All processes of all times must agree.
+func TestNamesStayInTheirGroups(t *testing.T) {
+	require.Equal(t, uint64(0xaf63dc4c8601ec8c), hash("a"), "FNV-1a")
+	require.Equal(t, uint64(0xe220a8397b1dcdaf), mix(0x9e3779b97f4a7c15), "the first number of SplitMix64 with seed 0")
+	all := groupsOf(10)
+	var got string
+	for _, name := range []string{"", "a", "b", "invoice:42", "invoice:43", "{tenant}/x", "{tenant}/y", "tenant", "\x00", "ü"} {
+		got += pick(all, hashed(name)).id[len("group-"):]
+	}
+	require.Equal(t, "9761544483", got)
+}
+
+func TestATagDecidesOnTheGroup(t *testing.T) {
+	for name, want := range map[string]string{
+		"a": "a", "": "", "{t}": "t", "x{t}y": "t", "{t}{u}": "t", "{}": "{}", "{}{t}": "{}{t}", "{{t}}": "{t", "x{t": "x{t", "t}": "t}", "}{t}": "t", "{t}}": "t",
+	} {
+		require.Equal(t, want, hashed(name), name)
+	}
+}
+
+// simulate returns how many locks n groups give out in 5 ms. Each group is a master whose CPU takes so
+// long for a round and for each of its locks. A round has all requests that have come meanwhile, and each caller asks for
+// another name at once.
+func simulate(n, callers int, round, lock time.Duration) (locks int) {
+	all := groupsOf(n)
+	waiting, serving, free := make(map[*group]int), make(map[*group]int), make(map[*group]time.Duration)
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	ask := func(callers int) {
+		for range callers {
+			waiting[pick(all, fmt.Sprint("name ", random.IntN(1_000_000)))]++
+		}
+	}
+	ask(callers)
+	for {
+		next := slices.MinFunc(all, func(a, b *group) int { return cmp.Compare(free[a], free[b]) })
+		now := free[next]
+		if now > 5*time.Millisecond {
+			return locks
+		}
+		ask(serving[next])
+		locks += serving[next]
+		serving[next], waiting[next] = waiting[next], 0
+		free[next] = now + round + time.Duration(serving[next])*lock
+	}
+}
+
+// The figures are those of a master here: 20 µs for a round, 1.5 µs for a lock.
+func TestManyGroupsTakeAsManyTimesTheLocks(t *testing.T) {
+	const perGroup = 200
+	one := simulate(1, perGroup, 20*time.Microsecond, 1500*time.Nanosecond)
+	for _, n := range []int{2, 10, 100} {
+		gain := float64(simulate(n, n*perGroup, 20*time.Microsecond, 1500*time.Nanosecond)) / float64(one)
+		t.Logf("%d groups: %.1f times", n, gain)
+		require.Greater(t, gain, 0.95*float64(n))
+	}
+}
