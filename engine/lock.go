@@ -212,7 +212,7 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 		left = 0
 	}
 	asks := l.lease.readers[l]
-	if asks.warn = left; !l.lease.asksLocked(l, now, asks) {
+	if asks.warn, asks.warned = left, (clock.Instant{}); !l.lease.asksLocked(l, now, asks) {
 		l.lease.warn, l.lease.warned = left, false
 	}
 	l.lease.scheduleLocked(now)

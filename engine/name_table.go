@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 )
 
@@ -142,7 +143,7 @@ func (t *nameTable) init() {
 
 // index returns the place of a name's shard. The permits of a name share its.
 func (t *nameTable) index(name string) uint64 {
-	_, of := slotOf(name)
+	_, of := inside.SlotOf(name)
 	return maphash.String(t.seed, of) % nameShards
 }
 

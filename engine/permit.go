@@ -3,10 +3,9 @@ package engine
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
-	"muxlock/pipeline"
+	"muxlock/engine/internal/inside"
 )
 
 // mostPermits bounds a limit. A master tries all slots in one step, and serves nobody else meanwhile.
@@ -41,32 +40,17 @@ func (e *Engine) DoPermit(ctx context.Context, name string, limit int, ttl time.
 // Slot returns which permit of its name this is, from 0 to below the limit. No two holders have the same at a time, so it
 // may number what they share. It is -1 for a lock that is no permit. No I/O.
 func (l *Lock) Slot() int {
-	slot, _ := slotOf(l.lease.name)
+	slot, _ := inside.SlotOf(l.lease.name)
 	return slot
 }
 
-// A slot has the key of a lock of its own. No name leads to it, since the prefix is reserved. Without a number it is the
-// key of the queue for all slots of the name in this process.
-const slotPrefix = pipeline.ReservedPrefix + "slot:"
-
 // slotKey returns the key of a slot, given that of the queue.
 func slotKey(slot int, queue string) string {
-	return slotPrefix + strconv.Itoa(slot) + queue[len(slotPrefix):]
-}
-
-// slotOf returns the slot of a key, and the key of the name; -1: it is no slot.
-func slotOf(key string) (slot int, of string) {
-	rest, isSlot := strings.CutPrefix(key, slotPrefix)
-	if !isSlot {
-		return -1, key
-	}
-	number, of, _ := strings.Cut(rest, ":")
-	slot, _ = strconv.Atoi(number)
-	return slot, of
+	return inside.SlotPrefix + strconv.Itoa(slot) + queue[len(inside.SlotPrefix):]
 }
 
 // nameOf returns the name that a caller knows a key by.
 func (c *Config) nameOf(key string) string {
-	_, key = slotOf(key)
+	_, key = inside.SlotOf(key)
 	return key[len(c.Prefix):]
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fastrand"
 
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
 	"muxlock/internal/redlock"
@@ -48,7 +49,7 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, mostPermits)
 	}
 	c := permitContender{contender: e.newContender(most, waitWhenFull), limit: limit}
-	c.name = slotPrefix + ":"
+	c.name = inside.SlotPrefix + ":"
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
 	}
@@ -209,8 +210,8 @@ func (t *nameTable) beginPermit(queue string) (waits bool, err error) {
 
 // wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.
 func (n *nameState) wantedLocked() *nameState {
-	if slot, of := slotOf(n.name); slot >= 0 {
-		if q := n.shard.states[slotPrefix+":"+of]; q != nil {
+	if slot, of := inside.SlotOf(n.name); slot >= 0 {
+		if q := n.shard.states[inside.SlotPrefix+":"+of]; q != nil {
 			return q
 		}
 	}
@@ -219,7 +220,7 @@ func (n *nameState) wantedLocked() *nameState {
 
 // slotReleased wakes the contender for a permit here, now that a slot is free at the masters.
 func (n *nameState) slotReleased() {
-	if slot, _ := slotOf(n.name); slot < 0 {
+	if slot, _ := inside.SlotOf(n.name); slot < 0 {
 		return
 	}
 	n.shard.mu.Lock()

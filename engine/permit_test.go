@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
@@ -25,7 +26,7 @@ func mustPermit(t testing.TB, e *Engine, name string, limit int) *Lock {
 	return l
 }
 
-func keyOf(slot int, name string) string { return fmt.Sprint(slotPrefix, slot, ":", name) }
+func keyOf(slot int, name string) string { return fmt.Sprint(inside.SlotPrefix, slot, ":", name) }
 
 // holdSlots gives slots of a name to another process.
 func (s *scripted) holdSlots(name string, d time.Duration, slots ...int) {
@@ -47,7 +48,7 @@ func upTo(n int) (all []int) {
 // slotKeys returns the keys of slots of the test's name on the masters.
 func slotKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
 	for _, key := range redistest.Keys(t, masters...) {
-		if _, of := slotOf(key); of == t.Name() {
+		if _, of := inside.SlotOf(key); of == t.Name() {
 			keys = append(keys, key)
 		}
 	}

@@ -109,3 +109,16 @@ func TestManyGroupsTakeAsManyTimesTheLocks(t *testing.T) {
 		require.Greater(t, gain, 0.95*float64(n))
 	}
 }
+
+func TestPermitsOfANameLieInItsGroup(t *testing.T) {
+	all := groupsOf(5)
+	r := &router{prefix: "app:", all: all, now: all}
+	for i := range 200 {
+		name := fmt.Sprint("name ", i)
+		one, _ := r.find("app:" + name)
+		for _, slot := range []string{"0", "1", "63", ""} {
+			of, _ := r.find("__muxlock__:slot:" + slot + ":app:" + name)
+			require.Same(t, one, of)
+		}
+	}
+}
