@@ -173,7 +173,7 @@ const (
 // intend keeps new readers out, if it is readers who have the name that c was refused.
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
-	if c.shared || now.Sub(c.begin) < intendAfter || now.Sub(c.intended) < intentEvery {
+	if c.shared || now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery {
 		return nil
 	}
 	c.intended, c.intends = now, true
