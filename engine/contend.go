@@ -32,6 +32,7 @@ type contender struct {
 	intended     clock.Instant // when it last kept new readers out; zero: never
 	asksSoon     bool          // readers have the name, or an intent keeps c out: nobody says when that ends
 	intends      bool          // it kept new readers out
+	limit        int           // of the permits of which it wants one; 0: it wants none
 	waitWhenFull bool
 }
 

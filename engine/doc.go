@@ -222,10 +222,10 @@
 // its own. So a permit is renewed, lost, released and fenced as a lock is, within its slot (Lock.Slot); the
 // fences of different slots have no order. Nobody counts: a count at each master would let too many in.
 //
-// Each master grants the first free slot that a caller asks for, so a permit takes one round trip while
-// slots are free. Callers of one process that were refused queue in order; one of them may be overtaken while
-// it asks the masters. What it does not promise: fairness among processes. Who waits is woken by a slot that
-// it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
+// Each master grants the first free slot that a caller asks for: eight at first, then all. So a permit takes
+// one round trip while many slots are free. Callers of one process that were refused queue in order; one of them may be overtaken while
+// it asks the masters. What it does not promise: fairness among processes. Who waits is woken by a release in
+// its process, or of a slot that it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
 // rarely, down to once in 8 times that. Processes that name different limits are bounded by the largest.
 // A permit cannot be adopted, and admin.Inspect does not find it.
 //

@@ -40,7 +40,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	case l.ended, n.lease != l: // the latter: other readers of this process have another lease
 		l.endLocked()
 		return true, false
-	case w == nil, q != n && (!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2): // who waits for a permit contends already
+	case w == nil, q != n && (!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit): // who waits for a permit contends already
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false

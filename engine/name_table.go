@@ -98,6 +98,7 @@ type nameState struct {
 	lined      bool          // other processes stand in line for it, as last known
 	stranger   clock.Instant // when a stranger last had it; zero: never
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
+	asking     int           // callers who want a permit of this queue, and do not hold it yet
 	first      *waiter
 	last       *waiter
 }
@@ -119,6 +120,7 @@ type waiter struct {
 	yieldFirst bool                     // other processes contend first
 	err        error                    // ErrClosed, after Close
 	stop       *context.CancelCauseFunc // of the wait of a contender for a permit; nil: it is none
+	limit      int                      // of the permits that it waits for; 0: any slot will do
 }
 
 type waiterKind uint8
@@ -176,7 +178,9 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 	case !wait:
 		return n, nil, nil, errTakenHere
 	}
-	return n, n.queueLocked(c.ttl, kind, c.begin), nil, nil
+	w = n.queueLocked(c.ttl, kind, c.begin)
+	w.limit = c.limit
+	return n, w, nil, nil
 }
 
 // stateLocked returns the state of a name.
@@ -245,7 +249,7 @@ func (s *shard) sweepLocked(now clock.Instant) {
 		for _, l := range slices.Clone(n.apart) {
 			l.expireLocked(now)
 		}
-		if n.idleLocked() && n.apart == nil {
+		if n.idleLocked() && n.apart == nil && n.asking == 0 {
 			delete(s.states, name)
 		}
 	}

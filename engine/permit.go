@@ -13,8 +13,9 @@ const mostPermits = 64
 
 // AcquirePermit takes one of limit permits of name for ttl, 1 to 64: at most limit holders have one at any moment. It is
 // Acquire in all else. Each permit is a slot, and each slot a lock of its own, so a crashed holder's permit is free again
-// after its ttl. A grant takes one round trip while a few slots are free, and no request if another caller of this process
-// releases one. It waits until ctx ends or Config.MaxAttempts is used up.
+// after its ttl. A grant takes one round trip while many slots are free, and mostly two while few are. A permit that is
+// released younger than Config.HandOverTime goes to the next caller of this process without a request. A call counts in
+// Config.Queue as so many as it asks for slots, 64 at most; with a shorter queue it asks for that many, drawn by chance.
 //
 // All processes should name the same limit. If they do not, the largest is the bound. Permits of name have nothing to do
 // with the lock name. The package comment says more (Permits).

@@ -33,8 +33,7 @@ import (
 // Each master grants the first slot of the request that is free there. So a caller wins one slot at most, by the votes on
 // that slot alone.
 type permitContender struct {
-	contender // of the queue for permits of the name; state is nil until it is the contender
-	limit     int
+	contender      // of the queue for permits of the name; state is nil until it is the contender
 	first     int  // the slot to ask for first
 	woken     bool // it is said to be free
 	polls     int  // how often it has asked for all slots without being woken
@@ -48,8 +47,8 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	if limit < 1 || limit > mostPermits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, mostPermits)
 	}
-	c := permitContender{contender: e.newContender(most, waitWhenFull), limit: limit}
-	c.name = inside.SlotPrefix + ":"
+	c := permitContender{contender: e.newContender(most, waitWhenFull)}
+	c.limit, c.name = limit, inside.SlotPrefix+":"
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
 	}
@@ -63,16 +62,16 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 
 // contend asks the masters until they grant a permit, ctx ends or the attempts are used up.
 func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
-	waits, err := c.e.names.beginPermit(c.name)
+	queues, err := c.e.names.beginPermit(c)
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
-	if waits && c.most == 1 {
+	if queues && c.most == 1 {
 		c.e.counts.taken.Add(1)
 		return nil, errTakenHere
 	}
-	if waits {
+	if queues {
 		lock, err = c.wait(ctx, step{})
 	}
 	var last error // of the attempt before
@@ -98,7 +97,7 @@ func (c *permitContender) end() {
 	if c.state != nil {
 		c.state.stopContending(c.yieldFirst)
 	}
-	c.e.names.contenderEnded()
+	c.e.names.endPermit(c.name)
 }
 
 // wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. It does not
@@ -120,7 +119,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	defer cancel()
 	during, stop := context.WithCancelCause(during)
 	defer stop(nil)
-	w := &waiter{ttl: c.ttl, ready: make(chan struct{}, 1), stop: &stop}
+	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: &stop}
 	c.state.queueFirst(w)
 	var err error
 	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
@@ -162,6 +161,11 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 		if err != nil {
 			return nil, step{}, err
 		}
+		for i := range a.reqs { // what masters grant later, the pipeline releases
+			if i != a.best && a.outs[i].Tally.Granted > 0 {
+				e.undo(a.reqs[i])
+			}
+		}
 		req, out := &a.reqs[a.best], &a.outs[a.best]
 		if next = a.next; next.hold {
 			lock, err := c.take(req, out, a.start)
@@ -195,17 +199,27 @@ func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, sta
 	return lock, nil
 }
 
-// beginPermit reports whether somebody in this process waits for a permit. contenderEnded must follow: close waits for it.
-func (t *nameTable) beginPermit(queue string) (waits bool, err error) {
-	s := t.shard(queue)
+// beginPermit reports whether c is to queue: others of this process do, or as many ask as there are permits. endPermit must
+// follow: close waits for it.
+func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
+	s := t.shard(c.name)
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {
 		return false, ErrClosed
 	}
 	t.awaited.Add(1)
-	n := s.states[queue]
-	return n != nil && !n.idleLocked(), nil
+	n := s.stateLocked(c.name, c.begin)
+	n.asking++
+	return !n.idleLocked() || n.asking > c.limit, nil
+}
+
+func (t *nameTable) endPermit(queue string) {
+	s := t.shard(queue)
+	s.mu.Lock()
+	s.states[queue].asking--
+	s.unlock()
+	t.contenderEnded()
 }
 
 // wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.

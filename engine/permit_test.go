@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -574,5 +575,56 @@ func TestEachSlotHasItsFences(t *testing.T) {
 		require.Greater(t, p.Fence(), last[p.Slot()])
 		require.EqualValues(t, 1, f.e.Stats().FencesRaised)
 		require.NoError(t, p.Release(t.Context()))
+	})
+}
+
+// A caller won the slot before the release of it was answered: a bare quorum was enough.
+func TestSlotThatIsWonBeforeItsReleaseIsAnsweredIsThatOfItsHolder(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first := mustPermit(t, e, "name", 1)
+		got := make(chan *Lock, 1)
+		go func() { got <- mustPermit(t, e, "name", 1) }()
+		time.Sleep(50 * time.Millisecond) // longer than a hand-over may take
+		s.drop(keyOf(0, "name"))
+		r := release{lock: first, began: first.lock()}
+		require.NoError(t, r.beginLocked())
+		req := r.handOverLocked()
+		first.unlock()
+		second := <-got
+		out, err := e.pipe.Do(t.Context(), req)
+		_ = r.end(t.Context(), &req, &out, err)
+		require.True(t, second.Valid())
+		require.NoError(t, e.Close())
+		<-second.Done()
+		require.ErrorIs(t, second.Err(), ErrClosed)
+	})
+}
+
+func TestSlotAboveTheLimitOfAWaiterIsNotHandedToIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.holdSlots("name", time.Minute, upTo(7)...)
+		mine := mustPermit(t, e, "name", 8)
+		require.Equal(t, 7, mine.Slot())
+		got := make(chan *Lock, 1)
+		go func() { got <- mustPermit(t, e, "name", 2) }()
+		time.Sleep(5 * time.Millisecond)
+		require.NoError(t, mine.Release(t.Context()))
+		require.Less(t, (<-got).Slot(), 2)
+	})
+}
+
+func TestBurstOfCallersAsksForNoMorePermitsThanThereAre(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		var all sync.WaitGroup
+		for range 500 {
+			all.Go(func() {
+				lock := mustPermit(t, e, "name", 8)
+				require.NoError(t, lock.Release(t.Context()))
+			})
+		}
+		synctest.Wait()
+		require.LessOrEqual(t, s.requests(), 9*8)
+		all.Wait()
+		requireNothingLeft(t, e, s)
 	})
 }

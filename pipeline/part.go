@@ -101,15 +101,21 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 }
 
 // keepHalves takes the tokens of each set of which some are not obsolete out of obsolete. The set is asked for as
-// a whole, or not at all.
+// a whole, or not at all. A choice is over as soon as one of it is released: all of it is obsolete.
 func (p *part) keepHalves(obsolete map[string]bool) {
 	for i := 0; i < len(p.Entries); {
 		unit := p.Entries[i:conn.UnitEnd(p.Entries, i)]
-		if i += len(unit); slices.ContainsFunc(unit, func(q Request) bool { return !obsolete[q.Token] }) {
-			for j := range unit {
-				if unit[j].Set != 0 {
-					delete(obsolete, unit[j].Token)
-				}
+		isOver := func(q Request) bool { return obsolete[q.Token] }
+		i += len(unit)
+		switch over := slices.ContainsFunc(unit, isOver); {
+		case !over || unit[0].Set == 0:
+		case unit[0].OneOf && p.state() == unsentPart:
+			for _, q := range unit {
+				obsolete[q.Token] = true
+			}
+		case slices.ContainsFunc(unit, func(q Request) bool { return !isOver(q) }):
+			for _, q := range unit {
+				delete(obsolete, q.Token)
 			}
 		}
 	}
@@ -127,6 +133,8 @@ func (p *part) without(m *master, against func(*Request) error) part {
 			rest.take(p, i)
 		case cause == errObsolete && p.Entries[i].Op.Ends():
 			p.voteLocked(m, i, quorum.Granted)
+		case cause == errObsolete && p.Entries[i].OneOf: // m never grants it: there is no surplus
+			p.voteLocked(m, i, quorum.Refused)
 		default:
 			p.unknownLocked(m, i, cause)
 		}

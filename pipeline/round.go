@@ -195,8 +195,10 @@ func (r *round) leave() {
 // releaseSurplus queues releases of what masters have granted of choices, or may have, beside what won. All have voted.
 func (r *round) releaseSurplus() {
 	for i := range r.entries {
-		q, t := r.entries[i], r.tallies[i]
-		if q.OneOf && (t.Granted > 0 || r.unknown[i]&^r.away != 0) && t.Verdict(len(r.masters)) != quorum.Won {
+		if !r.entries[i].OneOf {
+			continue
+		}
+		if q, t := r.entries[i], r.tallies[i]; (t.Granted > 0 || r.unknown[i]&^r.away != 0) && t.Verdict(len(r.masters)) != quorum.Won {
 			q.Op, q.Set, q.OneOf, q.Origin = Release, 0, false, conn.InRound(r.seq)
 			_ = r.masters[0].p.queueLocked(&call{req: q})
 		}
