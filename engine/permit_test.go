@@ -224,8 +224,7 @@ func TestReleasedPermitIsHandedOverInOrder(t *testing.T) {
 func TestWaitingContenderIsHandedAPermit(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.holdSlots("name", time.Hour, 0)
-		var mine *Lock
-		mine = mustPermit(t, e, "name", 2)
+		mine := mustPermit(t, e, "name", 2)
 		got := make(chan *Lock, 1)
 		go func() { got <- mustPermit(t, e, "name", 2) }()
 		time.Sleep(3 * time.Millisecond)

@@ -262,3 +262,19 @@ func TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate(t *testing.T) {
 		})
 	}
 }
+
+// A choice is over with the release of one of it. A late master that was still asked would give its slots to nobody.
+func TestChoiceThatIsOverIsNotAskedOfALateMaster(t *testing.T) {
+	choice := setOf(1, "a", "b", "c")
+	for i := range choice {
+		choice[i].OneOf = true
+	}
+	undo := releasesOf(choice, conn.InRound(7))
+	p := partIn(7, choice...)
+	rest, _ := compact(p.r.masters[0], []part{p, partIn(8, undo[1])})
+	require.Empty(t, rest[0].Entries)
+	require.Empty(t, rest[1].Entries)
+	for _, tally := range p.r.tallies {
+		require.Equal(t, quorum.Tally{Refused: 1}, tally, "nothing to release")
+	}
+}

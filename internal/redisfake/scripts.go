@@ -320,8 +320,9 @@ func fencedExtend(d *dataSet, keys, args []string) any {
 	f := readFenced(d, keys, args)
 	votes, fault := make([]byte, len(f.names)), ""
 	for i, ttl := range f.ttls() {
-		found, err := d.ours(f.names[i], f.tokens[i])
-		if err = nil; found == 1 && !f.member { // what is of another type is another's
+		found, _ := d.ours(f.names[i], f.tokens[i])
+		var err error
+		if found == 1 && !f.member { // what is of another type is another's
 			err = errNotMember
 		} else if found == 1 && number(f.fences[i]) > 0 {
 			err = d.raise(f.registersKey, f.registers[i], f.fences[i])

@@ -59,13 +59,13 @@ var engines = []fault{
 	},
 	{
 		what: "a reader joins although a writer waits", file: "engine/name_table.go",
-		old: "n.lease != nil && n.first == nil && n.lease.mayJoinLocked", new: "n.lease != nil && n.lease.mayJoinLocked",
-		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughAndNobodyElse",
+		old: "n.lease.shared && n.first == nil:", new: "n.lease.shared:",
+		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother",
 	},
 	{
 		what: "a reader joins a lease that is too short", file: "engine/shared.go",
 		old: "l.until.Left(now) >= ttl/2", new: "l.until.Left(now) > 0",
-		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughAndNobodyElse",
+		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother",
 	},
 	{
 		what: "a writer in line lets new readers in", file: "engine/place.go",
@@ -119,12 +119,12 @@ var engines = []fault{
 	},
 	{
 		what: "a permit that is released is handed to nobody", file: "engine/permit_contend.go",
-		old: "if slot, of := slotOf(n.name); slot >= 0 {", new: "if slot, of := slotOf(n.name); slot >= 64 {",
+		old: "if slot, of := inside.SlotOf(n.name); slot >= 0 {", new: "if slot, of := inside.SlotOf(n.name); slot >= 64 {",
 		tests: "engine TestReleasedPermitIsHandedOverInOrder|TestWaitingContenderIsHandedAPermit",
 	},
 	{
 		what: "a permit with little validity left is neither handed over nor released", file: "engine/handover.go",
-		old: "(!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2):", new: "!l.mayHandOver(now):",
+		old: "(!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit):", new: "!l.mayHandOver(now):",
 		tests: "engine TestPermitWithLittleValidityLeftIsReleasedAtTheMasters",
 	},
 	{
@@ -193,8 +193,8 @@ var engines = []fault{
 		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest",
 	},
 	{
-		what: "a user's function runs on the keeper", file: "engine/lease.go",
-		old: "go h.warn() // user code", new: "h.warn() // user code",
+		what: "a user's function runs on the keeper", file: "engine/shared.go",
+		old: "go l.holder.warn() // the same", new: "l.holder.warn() // the same",
 		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
 	},
 	{
