@@ -16,8 +16,15 @@ import (
 	"muxlock/internal/oneline"
 )
 
+// A kind says how names are held.
+type kind struct {
+	shared  bool // as one of the readers of a name
+	permits int  // as one of so many holders of a name; 0: no
+}
+
 // held is an acquired lock and its engine.
 type held struct {
+	kind
 	names []string
 	locks *engine.Engine
 	lock  interface { // *engine.Lock, or *engine.Set of several names
@@ -54,12 +61,12 @@ func quoted(names []string) string {
 }
 
 // acquire waits for the masters and the lock until ctx ends. With try it waits for neither.
-func acquire(ctx context.Context, cfg groups.Config, names []string, try bool, log io.Writer) (*held, error) {
+func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try bool, log io.Writer) (*held, error) {
 	locks, err := open(ctx, cfg, try, log)
 	if err != nil {
 		return nil, err
 	}
-	h := &held{names: names, locks: locks}
+	h := &held{kind: k, names: names, locks: locks}
 	if try {
 		err = h.tryAcquire(ctx, cfg)
 	} else {
@@ -68,7 +75,7 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, try bool, l
 		if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
 			say(log, "waiting for the masters: %s", missing)
 		}
-		err = h.got(ctx, locks.Acquire, locks.AcquireAll)
+		err = h.got(ctx, false)
 	}
 	if err != nil {
 		locks.Close()
@@ -81,11 +88,23 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, try bool, l
 }
 
 // got acquires one name or all of several.
-func (h *held) got(ctx context.Context, one func(context.Context, string, time.Duration) (*engine.Lock, error),
-	all func(context.Context, []string, time.Duration) (*engine.Set, error)) (err error) {
-	if len(h.names) == 1 {
+func (h *held) got(ctx context.Context, try bool) (err error) {
+	l := h.locks
+	one, permit, all := l.Acquire, l.AcquirePermit, l.AcquireAll
+	switch {
+	case h.shared && try:
+		one = l.TryAcquireShared
+	case h.shared:
+		one = l.AcquireShared
+	case try:
+		one, permit, all = l.TryAcquire, l.TryAcquirePermit, l.TryAcquireAll
+	}
+	switch {
+	case h.permits > 0:
+		h.lock, err = permit(ctx, h.names[0], h.permits, 0)
+	case len(h.names) == 1:
 		h.lock, err = one(ctx, h.names[0], 0)
-	} else {
+	default:
 		h.lock, err = all(ctx, h.names, 0)
 	}
 	return err
@@ -142,7 +161,7 @@ const mostTries = 20
 func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 	pause := time.Millisecond
 	for range mostTries {
-		if err = h.got(ctx, h.locks.TryAcquire, h.locks.TryAcquireAll); !errors.Is(err, engine.ErrTaken) {
+		if err = h.got(ctx, true); !errors.Is(err, engine.ErrTaken) || h.permits > 0 {
 			break
 		}
 		var held bool

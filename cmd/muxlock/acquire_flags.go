@@ -21,6 +21,7 @@ import (
 // claim are the flags of exec and lock that say how to acquire the lock.
 type claim struct {
 	*settings
+	kind
 	ttl, wait time.Duration
 	try       bool
 	quiet     bool
@@ -63,7 +64,7 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, e
 
 // acquire waits for the lock until it has it, --wait is over or a signal comes. The caller acts on later signals.
 func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (*held, <-chan os.Signal, error) {
-	cfg.Queue = len(names) // a short queue saves the round trips that pay off only for many
+	cfg.Queue = max(len(names), c.permits) // a short queue saves the round trips that pay off only for many
 	signals := make(chan os.Signal, 16)
 	// A signal that was ignored at the start, as under nohup, stays ignored, for a command too. The runtime does not
 	// know that of SIGQUIT, but shells ignore it together with SIGINT for a script's background jobs.
@@ -83,7 +84,7 @@ func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h, err = acquire(ctx, cfg, names, c.try, cmd.ErrOrStderr())
+		h, err = acquire(ctx, cfg, names, c.kind, c.try, cmd.ErrOrStderr())
 	}()
 	select {
 	case <-done:

@@ -116,7 +116,7 @@ func TestTheEndOfARunDoesNotCutAStepOff(t *testing.T) {
 	links[1].DelayRequests(100 * time.Millisecond) // its steps take longer than the run
 	cfg := s.cfg
 	cfg.Fencing, cfg.TTL, cfg.Client.DialCtxFn = true, cfg.MaxTTL, byAddress.Dial
-	h, err := acquire(t.Context(), groups.Config{Config: cfg}, []string{"name"}, true, io.Discard)
+	h, err := acquire(t.Context(), groups.Config{Config: cfg}, []string{"name"}, kind{}, true, io.Discard)
 	require.NoError(t, err)
 	require.NoError(t, h.release())
 	begun := s.members(t)[1]

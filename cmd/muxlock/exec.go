@@ -38,6 +38,10 @@ error.
 Several names. Muxlock takes all of them or none, and holds none while it waits. It stands in no
 line then: it waits until all are free at the same moment. The loss of one is the loss of all.
 
+Readers and permits. With --shared, any number of commands hold NAME at once, and none that wants it
+without --shared. With --permits N, at most N commands hold a permit of NAME at once, N of 1 to 64. All
+should give the same N, since the largest counts.
+
 Waiting. Without --wait and --try, muxlock waits until it has the lock. It also waits for
 masters that it cannot reach, and for masters that do not vote yet because they were started
 within the last half minute; standard error says so. Waiters stand in line at the
@@ -91,6 +95,8 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
   muxlock exec -q --try --hold-at-least 1m jobs/nightly -- backup.sh /srv     # in the crontab of several machines
   muxlock exec --wait 30s --ttl 5s deploy -- make deploy
   muxlock exec disk/1 disk/2 -- copy.sh     # both or neither
+  muxlock exec --shared catalogue -- report.sh     # beside other readers
+  muxlock exec --permits 3 licence -- convert.sh     # three at a time
   muxlock exec --fencing jobs/nightly -- sh -c 'store --fence "$MUXLOCK_FENCE"'`,
 		Args: usageArgs(namesAndCommand),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,6 +114,8 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
 	fs := cmd.Flags()
 	fs.DurationVar(&f.grace, "grace", 0, "from SIGTERM to SIGKILL when the lock is lost, at most half of --ttl; 0 = a third of it")
 	fs.DurationVar(&f.hold, "hold-at-least", 0, "keep the lock for at least this long, even after the command has ended; may be above --max-ttl")
+	fs.BoolVar(&f.shared, "shared", false, "hold NAME beside others that share it")
+	fs.IntVar(&f.permits, "permits", 0, "hold one of so many permits of NAME, 1 to 64")
 	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; implies --fencing")
 	return cmd
 }
@@ -168,6 +176,14 @@ func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {
 	cfg, path, err := f.check(cmd, command)
 	if err != nil {
 		return err
+	}
+	switch permits := cmd.Flags().Changed("permits"); {
+	case f.shared && permits:
+		return usagef("--shared and --permits exclude each other")
+	case (f.shared || permits) && len(names) > 1:
+		return usagef("--shared and --permits take one NAME")
+	case permits && (f.permits < 1 || f.permits > 64):
+		return usagef("--permits must be 1 to 64, got %d", f.permits)
 	}
 	h, signals, err := f.acquire(cmd, cfg, names)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestALossEndsTheCommandWithSIGTERM(t *testing.T) {
 func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	h, err := acquire(t.Context(), groups.Config{Config: s.config()}, []string{"name"}, true, io.Discard)
+	h, err := acquire(t.Context(), groups.Config{Config: s.config()}, []string{"name"}, kind{}, true, io.Discard)
 	require.NoError(t, err)
 	out := newLines()
 	c := exec.Command("sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
