@@ -197,20 +197,23 @@
 // processes, and a writer, who calls Acquire or any of the others, excludes them all. The promise of a
 // lock holds for readers, too: while one is Valid, no writer is. That rests on the same assumptions.
 //
-// A process has one lease for all its readers of a name. A reader that comes later joins it without asking
-// the masters, for Config.HandOverTime. The last one to leave releases it. A writer queues in this process and
-// stands in line between processes as ever. While it waits for readers, new ones are refused, so that it waits
-// only for those that read already. Readers that wait in one process are let in together.
+// The readers of a process share a lease: one that comes later joins it without asking the masters, for
+// Config.HandOverTime, and the last one to leave releases it. After that time a new reader has another lease.
+// A writer queues in this process and stands in line between processes as ever. While it waits for readers,
+// new ones are refused, so that it waits only for those that read already. Readers that wait in one process
+// are let in together.
 //
 // What it does not promise: order between readers and writers of different processes. Where writers
-// pass a name on, readers get in when a holder leaves the name open, twice a second. Nobody turns from a reader
-// into a writer, or back, without a release: two readers that both waited to write would wait for each other.
+// pass a name on, readers get in when a holder leaves the name open, twice a second on average: beside busy
+// writers one may wait for seconds. Nobody turns from a reader into a writer, or back, without a release: two
+// readers that both waited to write would wait for each other.
 //
 // A reader has no fencing token: its Fence is 0. Readers do not come one after the other, so no number puts
 // them in an order, and a resource that took a reader's number as its largest would refuse the next writer. A
 // writer's fence grows as ever. With Fencing a reader's votes count only from masters that have their mark.
 //
-// Redsync and versions of before November 2026 have no readers. Their locks exclude readers, and are excluded.
+// Redsync and versions of before November 2026 have no readers. Their locks exclude readers, and are excluded,
+// but as writers they do not keep new readers out.
 //
 // # Permits
 //
