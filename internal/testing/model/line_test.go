@@ -48,7 +48,7 @@ func most() int {
 	case testing.Short():
 		return large / 10 // under the race detector
 	case os.Getenv("MUXLOCK_MODEL") == "":
-		return 3 * large
+		return large
 	}
 	return 0
 }
