@@ -208,6 +208,12 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 // free.
 func (c *contender) await(ctx context.Context, name string, next step) error {
 	e := c.e
+	if c.shared && next.from > 0 { // a writer waits: what changes until it has the name is of no use to c
+		if err := e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n)); err != nil {
+			return err
+		}
+		next.from, next.to = 0, 0
+	}
 	asked := clock.Now()
 	if err := c.awaken(ctx, name); err != nil {
 		return err

@@ -362,15 +362,21 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 }
 
 // watch asks again when the name may be free, as contenders do that are not in line. Who releases it may not pass it on.
-// The delay is longer than a word of the holder, that it is left open, may be on its way behind.
+// The delay is longer than a word of the holder, that it is left open, may be on its way behind. Readers pass nothing on.
 func (p *place) watch() {
 	c := p.c
-	err := c.e.pause(p.ctx, settleIn)
+	p.mu.Lock()
+	before, after := settleIn, finest+redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap()
+	if slices.Contains(p.values, pipeline.Readers) {
+		before, after = 0, 0
+	}
+	p.mu.Unlock()
+	err := c.e.pause(p.ctx, before)
 	if err == nil {
 		err = c.e.pipe.Await(p.ctx, c.name, c.e.cfg.RetryHeld)
 	}
 	if err == nil {
-		err = c.e.pause(p.ctx, finest+redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap())
+		err = c.e.pause(p.ctx, after)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
