@@ -291,7 +291,7 @@ func TestInspectShowsReadersAndForceReleaseEndsThem(t *testing.T) {
 	var i Inspection
 	require.Eventually(t, func() bool { i = mustInspect(t, e, t.Name()); return i.Readers == 2 && i.Masters[4].Readers == 2 }, 8*time.Second, time.Millisecond)
 	require.True(t, i.Held)
-	require.Equal(t, "two", i.Holder)
+	require.Contains(t, []string{"one", "two"}, i.Holder)
 	require.Positive(t, i.Left)
 	deleted, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
