@@ -185,10 +185,11 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 				continue
 			}
 			c.look(ctx)
-			err = c.intend(ctx)
+			if err := c.intend(ctx); err != nil {
+				return nil, oneline.Join(last, err)
+			}
 		}
-		if err != nil {
-		} else if next.await {
+		if next.await {
 			if err = c.await(ctx, c.name, next); err == nil {
 				err = e.pause(ctx, c.gap())
 			}

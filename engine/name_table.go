@@ -120,7 +120,7 @@ type waiter struct {
 	yieldFirst bool                     // other processes contend first
 	err        error                    // ErrClosed, after Close
 	stop       *context.CancelCauseFunc // of the wait of a contender for a permit; nil: it is none
-	limit      int                      // of the permits that it waits for; 0: any slot will do
+	limit      int                      // of the permits that it waits for
 }
 
 type waiterKind uint8

@@ -83,8 +83,10 @@ func (c *setContender) contend(ctx context.Context) (*Set, error) {
 			return nil, next.failed
 		}
 		last = next.failed
-		if err = c.intend(ctx); err != nil {
-		} else if next.await {
+		if err := c.intend(ctx); err != nil {
+			return nil, oneline.Join(last, err)
+		}
+		if next.await {
 			err = c.await(ctx, c.name, next)
 		} else {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))

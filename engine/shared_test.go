@@ -44,6 +44,7 @@ func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
 			first, second := mustAcquireShared(t, e, t.Name(), 0), mustAcquireShared(t, other, t.Name(), 0)
 			require.True(t, first.Valid() && second.Valid())
 			require.Zero(t, first.Fence())
+			require.Zero(t, e.Stats().FencesRaised, "a reader raises no register")
 			require.Empty(t, first.Reveal())
 			for _, writer := range []*Engine{e, other} {
 				_, err := writer.TryAcquire(t.Context(), t.Name(), 0)
@@ -191,6 +192,7 @@ func TestReadersThatWaitAreLetInTogether(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 		}
 		writer = requireGot(t, next)
+		require.False(t, writer.lease.shared, "a reader's lease is handed to no writer")
 		requireOpen(t, late, "it writes")
 		require.NoError(t, writer.Release(t.Context()))
 		require.NoError(t, requireGot(t, late).Release(t.Context()))

@@ -88,7 +88,7 @@ var engines = []fault{
 		tests: "engine TestLossOfALeaseIsThatOfAllItsReaders",
 	},
 	{
-		what: "a reader has the fencing token of its register", file: "engine/contend.go",
+		what: "a reader raises a register", file: "engine/contend.go",
 		old: "if next.hold && !c.shared && e.mustRaise", new: "if next.hold && e.mustRaise",
 		tests: "engine TestManyReadOrOneWritesOnRealMasters",
 	},
