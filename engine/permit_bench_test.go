@@ -3,10 +3,12 @@ package engine
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastrand"
 
 	"muxlock/internal/redlock"
 	"muxlock/internal/testing/redistest"
@@ -26,19 +28,22 @@ func BenchmarkPermits(b *testing.B) {
 			for range engines {
 				all = append(all, open(b, masters))
 			}
+			around := func(d time.Duration) time.Duration { return redlock.Jitter(d/2, d/2*3, fastrand.Uint32n) }
 			var running sync.WaitGroup
+			var left atomic.Int64
+			left.Store(int64(b.N))
 			b.ResetTimer()
 			start := time.Now()
 			var held time.Duration
 			var mu sync.Mutex
 			for _, e := range all {
 				running.Go(func() {
-					for range (b.N + engines - 1) / engines {
-						time.Sleep(redlock.Jitter(think/2, think/2*3, func(n uint32) uint32 { return uint32(time.Now().UnixNano()/1000) % n }))
+					for left.Add(-1) >= 0 {
+						time.Sleep(around(think))
 						l, err := e.AcquirePermit(b.Context(), "permits", limit, 0)
 						require.NoError(b, err)
 						since := time.Now()
-						time.Sleep(hold)
+						time.Sleep(around(hold))
 						mu.Lock()
 						held += time.Since(since)
 						mu.Unlock()
