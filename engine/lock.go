@@ -363,7 +363,7 @@ func (l *Lock) endLocked(why error) {
 		return
 	}
 	if !l.since.IsZero() {
-		l.lease.e.counts.held.Add(-1)
+		l.lease.e.counts.held[l.kind()].Add(-1)
 	}
 	if l.done != nil {
 		close(l.done)

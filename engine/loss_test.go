@@ -105,6 +105,44 @@ func TestHeldIsTheNumberOfLocksThatAreHeld(t *testing.T) {
 	})
 }
 
+func TestLocksAreCountedByKind(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		counted := func(acquired, acquiredShared, acquiredPermits uint64, held, heldShared, heldPermits int) {
+			t.Helper()
+			s := e.Stats()
+			require.Equal(t, []uint64{acquired, acquiredShared, acquiredPermits}, []uint64{s.Acquired, s.AcquiredShared, s.AcquiredPermits})
+			require.Equal(t, []int{held, heldShared, heldPermits}, []int{s.Held, s.HeldShared, s.HeldPermits})
+		}
+		release := func(locks ...*Lock) {
+			t.Helper()
+			require.Nil(t, e.ReleaseMany(t.Context(), locks))
+		}
+		one, set := mustAcquire(t, e, "one", 0), mustAcquireAll(t, e, "two", "three")
+		many := e.AcquireMany(t.Context(), []string{"four", "five"}, 0)
+		counted(5, 0, 0, 5, 0, 0)
+		reader, joined := mustAcquireShared(t, e, "read", 0), mustAcquireShared(t, e, "read", 0)
+		counted(7, 2, 0, 7, 2, 0)
+		permit := mustPermit(t, e, "job", 1)
+		counted(8, 2, 1, 8, 2, 1)
+		next := make(chan *Lock)
+		go func() { next <- mustPermit(t, e, "job", 1) }()
+		synctest.Wait()
+		release(permit) // handed over
+		permit = <-next
+		counted(9, 2, 2, 8, 2, 1)
+
+		release(joined)
+		counted(9, 2, 2, 7, 1, 1)
+		s.drop("read")
+		require.ErrorIs(t, reader.Extend(t.Context(), 0), ErrLost)
+		counted(9, 2, 2, 6, 0, 1)
+		release(permit)
+		counted(9, 2, 2, 5, 0, 0)
+		release(append(set.Locks(), one, many[0].Lock, many[1].Lock)...)
+		counted(9, 2, 2, 0, 0, 0)
+	})
+}
+
 func TestObserverGetsForHowLongAReleaseAskedTheMasters(t *testing.T) {
 	var events []string
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {

@@ -48,8 +48,9 @@ type Observer struct {
 
 // acquired is called with the shard's mutex held.
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
-	e.counts.acquired.Add(1)
-	e.counts.held.Add(1)
+	kind := l.kind()
+	e.counts.acquired[kind].Add(1)
+	e.counts.held[kind].Add(1)
 	if e.measure != nil {
 		e.measure.acquired(l, attempts)
 	}

@@ -11,7 +11,9 @@ import (
 
 // Stats are counters since New, and the present state where a field says "now".
 type Stats struct {
-	Acquired            uint64 // locks given out
+	Acquired            uint64 // locks given out, of all kinds
+	AcquiredShared      uint64 // of them to readers
+	AcquiredPermits     uint64 // of them as permits
 	Taken               uint64 // attempts refused because somebody held the lock
 	SplitVotes          uint64 // attempts in which some masters granted and too many refused
 	NoQuorum            uint64 // attempts that too few masters answered
@@ -24,7 +26,9 @@ type Stats struct {
 	PassedOn            uint64 // releases that gave the lock to another process in line
 	NotHeld             uint64 // releases that found the lock gone or another's
 	ReleasesUnconfirmed uint64 // releases that were not confirmed when their caller stopped waiting
-	Held                int    // locks that are held, now; one that ran out counts until its name or handle is next used
+	Held                int    // locks of all kinds that are held, now; one that ran out counts until its name or handle is next used
+	HeldShared          int    // of them by readers
+	HeldPermits         int    // of them as permits
 	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's
 	Renewed             uint64 // renewals in the background that a quorum confirmed, those of short leases that were passed on among them
 	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
@@ -64,12 +68,27 @@ type MasterStats struct {
 }
 
 type counters struct {
-	acquired, taken, split, noQuorum, expired                    atomic.Uint64
+	acquired                                                     [3]atomic.Uint64 // by kind; Stats sums what it read, so that no part is more
+	held                                                         [3]atomic.Int64  // by kind
+	taken, split, noQuorum, expired                              atomic.Uint64
 	denied                                                       atomic.Uint64
 	released, handedOver, passedOn, notHeld, releasesUnconfirmed atomic.Uint64
 	lost, renewed, renewalsFailed, retries, raised               atomic.Uint64
 	overloaded                                                   atomic.Uint64 // refused by acquire itself: the pipeline counts the others
-	waiting, held                                                atomic.Int64
+	waiting                                                      atomic.Int64
+}
+
+// The kinds of locks.
+const exclusiveLock, sharedLock, permitLock = 0, 1, 2
+
+func (l *Lock) kind() int {
+	switch {
+	case l.lease.shared:
+		return sharedLock
+	case l.Slot() >= 0:
+		return permitLock
+	}
+	return exclusiveLock
 }
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
@@ -105,14 +124,17 @@ func (c *counters) release(handedOver bool, err error) {
 func (e *Engine) Stats() Stats {
 	c, p := &e.counts, e.pipe.Stats()
 	s := Stats{
-		Acquired: c.acquired.Load(), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
+		AcquiredShared: c.acquired[sharedLock].Load(), AcquiredPermits: c.acquired[permitLock].Load(),
+		HeldShared: int(c.held[sharedLock].Load()), HeldPermits: int(c.held[permitLock].Load()), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), PassedOn: c.passedOn.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
-		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()), Held: int(c.held.Load()),
+		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}
+	s.Acquired = c.acquired[exclusiveLock].Load() + s.AcquiredShared + s.AcquiredPermits
+	s.Held = int(c.held[exclusiveLock].Load()) + s.HeldShared + s.HeldPermits
 	for _, m := range p.Masters {
 		s.Masters = append(s.Masters, MasterStats(m))
 	}

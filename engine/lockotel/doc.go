@@ -16,10 +16,11 @@
 // Each field of engine.Stats is an observable counter, up-down counter or gauge. Fields of a master have
 // its address as the attribute master. Histograms have how long callers waited (muxlock.wait, whose
 // attribute result is how the wait ended), how long they held (muxlock.hold), and how long a release took
-// that asked the masters (muxlock.release). muxlock.build_info has the attribute version. The names of
-// locks are no attribute: there may be as many as invoices, and they may reveal whose they are. Look for a
-// single lock in the log. For a few kinds of locks there is Options.Class. A view can change the
-// histograms' buckets.
+// that asked the masters (muxlock.release). muxlock.acquired and muxlock.held have the attribute kind, which
+// is exclusive, shared (of readers) or permit: their sum is all locks. A lock of a Set or of AcquireMany is
+// exclusive. muxlock.build_info has the attribute version. The names of locks are no attribute: there may
+// be as many as invoices, and they may reveal whose they are. Look for a single lock in the log. For a few
+// classes of names there is Options.Class. A view can change the histograms' buckets.
 //
 // Several engines in one process need Options.Attributes, such as a name for each.
 //

@@ -100,7 +100,7 @@ func TestACollectionHasWhatTheEngineDid(t *testing.T) {
 	work(t, locks)
 	got := collect(t, reader)
 	for name, value := range map[string]float64{
-		"muxlock.acquired{}":                    1,
+		"muxlock.acquired{kind=exclusive}":      1,
 		"muxlock.failed_attempts{result=taken}": 1,
 		"muxlock.releases{result=confirmed}":    1,
 		"muxlock.rounds{}":                      2,
@@ -123,11 +123,11 @@ func TestEnginesOfOneProcessHaveAttributesOfTheirOwn(t *testing.T) {
 		Class:      func(name string) string { class, _, _ := strings.Cut(name, ":"); return class },
 	}))
 	got := collect(t, reader)
-	require.EqualValues(t, 1, got["muxlock.acquired{locks=jobs}"])
+	require.EqualValues(t, 1, got["muxlock.acquired{kind=exclusive,locks=jobs}"])
 	require.EqualValues(t, 1, got["muxlock.wait{class=invoice,locks=jobs,result=acquired}"])
 	require.EqualValues(t, 1, got["muxlock.hold{class=invoice,locks=jobs}"])
 	require.EqualValues(t, 1, got["muxlock.master.up{locks=orders,master="+masters[0].Addr()+"}"])
-	require.NotContains(t, got, "muxlock.acquired{locks=orders}")
+	require.NotContains(t, got, "muxlock.acquired{kind=exclusive,locks=orders}")
 }
 
 func TestInstrumentsAreOfTheirKind(t *testing.T) {

@@ -73,8 +73,13 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 		put(Instrument{name, unit, help, UpDown, ""}, "", float64(n))
 	}
 	put(Instrument{"muxlock.build_info", "{build}", "1, with the version of muxlock as a label.", Gauge, "version"}, version(), 1)
-	counter("muxlock.acquired", "{lock}", "Locks given out.", s.Acquired)
-	now("muxlock.held", "{lock}", "Locks that are held; one that ran out counts until its name or handle is next used.", s.Held)
+	locks := func(kind string, acquired uint64, held int) {
+		put(Instrument{"muxlock.acquired", "{lock}", "Locks given out.", Counter, "kind"}, kind, float64(acquired))
+		put(Instrument{"muxlock.held", "{lock}", "Locks that are held; one that ran out counts until its name or handle is next used.", UpDown, "kind"}, kind, float64(held))
+	}
+	locks("exclusive", s.Acquired-s.AcquiredShared-s.AcquiredPermits, s.Held-s.HeldShared-s.HeldPermits)
+	locks("shared", s.AcquiredShared, s.HeldShared)
+	locks("permit", s.AcquiredPermits, s.HeldPermits)
 	counter("muxlock.lost", "{lock}", "Locks lost while they were held, also those that their Release found gone: work may go on unprotected. Alert on it.", s.Lost)
 	counters("muxlock.failed_attempts", "{attempt}", "Attempts at a lock that failed. Alert on no_quorum.",
 		part{"taken", s.Taken}, part{"split_vote", s.SplitVotes}, part{"no_quorum", s.NoQuorum},

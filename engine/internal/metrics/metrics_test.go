@@ -56,6 +56,13 @@ func TestEveryFieldOfStatsIsExported(t *testing.T) {
 	}
 }
 
+func TestKindsOfLocksSumUpToAllOfThem(t *testing.T) {
+	got := values(t, engine.Stats{Acquired: 7, AcquiredShared: 4, AcquiredPermits: 2, Held: 6, HeldShared: 1, HeldPermits: 3})
+	for kind, want := range map[string][2]float64{"exclusive": {1, 2}, "shared": {4, 1}, "permit": {2, 3}} {
+		require.Equal(t, want, [2]float64{got[[2]string{"muxlock.acquired", kind}], got[[2]string{"muxlock.held", kind}]}, kind)
+	}
+}
+
 func TestInstrumentsAreDescribedAndKeepTheirDescription(t *testing.T) {
 	seen := make(map[string]Instrument)
 	check := func(i Instrument, _ string, _ float64) {
