@@ -230,7 +230,7 @@
 // it asks the masters. What it does not promise: fairness among processes. Who waits is woken by a release in
 // its process, or of a slot that it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
 // rarely, down to once in 8 times that. Processes that name different limits are bounded by the largest.
-// A permit cannot be adopted, and admin.Inspect does not find it.
+// A permit cannot be adopted. admin.InspectPermit shows who has one.
 //
 // # Leader election
 //

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"muxlock/engine/internal/inside"
@@ -47,7 +46,7 @@ func (l *Lock) Slot() int {
 
 // slotKey returns the key of a slot, given that of the queue.
 func slotKey(slot int, queue string) string {
-	return inside.SlotPrefix + strconv.Itoa(slot) + queue[len(inside.SlotPrefix):]
+	return inside.SlotKey(slot, queue[len(inside.SlotPrefix)+1:])
 }
 
 // nameOf returns the name that a caller knows a key by.

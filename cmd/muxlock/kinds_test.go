@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,4 +60,79 @@ func TestKindsOfWhichOneIsWrongLockNothing(t *testing.T) {
 		require.Contains(t, stderr, "--permits", args)
 	}
 	require.Empty(t, redistest.Keys(t, s.masters...))
+}
+
+func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	locks := s.engine(t)
+	permit := func(name string, slot int) {
+		t.Helper()
+		lock, err := locks.AcquirePermit(t.Context(), name, slot+1, 20*time.Second) // all below are taken
+		require.NoError(t, err)
+		require.Equal(t, slot, lock.Slot())
+		key := fmt.Sprintf("__muxlock__:slot:%d:%s", slot, name)
+		require.Eventually(t, func() bool { return !slices.Contains(redistest.Get(t, s.masters, key), "") }, limit, time.Millisecond)
+	}
+	permit("jobs/a", 0)
+	permit("jobs/a", 1)
+	permit("jobs/b [x]", 0)
+	permit("other:jobs/a", 0)
+	redistest.Command(t, s.masters[0], "SET", "__muxlock__:slot:10:jobs/a", "late", "PX", "60000")
+	redistest.Command(t, s.masters[0], "SET", "__muxlock__:slot:9:jobs/a", "for ever, as no permit is")
+	redistest.Command(t, s.masters[0], "SET", "__muxlock__:tot:9:jobs/a", "another key of an engine", "PX", "60000")
+	s.hold(t, "jobs/b [x]")
+
+	stdout, stderr, code := s.run(t, "status", "jobs/a")
+	require.Equal(t, exitFree, code, stderr)
+	require.Regexp(t, `(?s)^jobs/a is free; permits held: 2\nMASTER .*\n\n`+
+		`NAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n`+
+		`jobs/a +0 +held +3 of 3 +[0-9.]+s +the test\n`+
+		`jobs/a +1 +held +3 of 3 +[0-9.]+s +the test\n`+
+		`jobs/a +10 +free +1 of 3 +\n$`, stdout)
+	stdout, _, _ = s.run(t, "status", "jobs/c")
+	require.NotContains(t, strings.ToLower(stdout), "permit")
+
+	var v state
+	require.Equal(t, exitFree, s.document(t, &v, "status", "jobs/a"))
+	require.Len(t, v.Permits, 3)
+	require.Equal(t, 1, *v.Permits[1].Slot)
+	require.Equal(t, isHeld, v.Permits[1].Verdict)
+	require.Equal(t, "the test", v.Permits[1].Holder)
+	require.Equal(t, 3, v.Permits[1].On)
+	require.Positive(t, *v.Permits[1].LeftMs)
+
+	slots := func(args ...string) (found []string) {
+		t.Helper()
+		var l listing
+		require.Zero(t, s.document(t, &l, append([]string{"ls"}, args...)...))
+		require.False(t, l.More)
+		for _, n := range l.Locks {
+			require.Nil(t, n.Slot)
+			found = append(found, n.Name)
+		}
+		for _, n := range l.Permits {
+			found = append(found, fmt.Sprint(n.Name, " ", *n.Slot))
+		}
+		return found
+	}
+	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0"}, slots("jobs/"))
+	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0", "other:jobs/a 0"}, slots())
+	require.Equal(t, []string{"b [x]", "b [x] 0"}, slots("--prefix", "jobs/", "b ["))
+	stdout, _, _ = s.run(t, "ls", "jobs/b")
+	require.Regexp(t, `(?s)^NAME +STATE .*\n"jobs/b \[x\]" +held [^\n]*\n\nNAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n"jobs/b \[x\]" +0 +held +3 of 3 +[0-9.]+s +the test\n$`, stdout)
+	_, stderr, _ = s.run(t, "ls", "--limit", "2", "jobs/")
+	require.Contains(t, stderr, "more than --limit 2")
+
+	_, _, code = s.run(t, "release", "--force", "--yes", "jobs/a")
+	require.Equal(t, exitFree, code, "it is about the lock")
+	require.Contains(t, slots(), "jobs/a 0")
+
+	for _, m := range s.masters[1:] {
+		redistest.Command(t, m, "RPUSH", "__muxlock__:slot:63:jobs/a", "x")
+	}
+	stdout, stderr, code = s.run(t, "status", "jobs/a")
+	require.Equal(t, exitRun, code, "whether the last is taken is not known")
+	require.Contains(t, stderr, "key holds no lock")
+	require.Contains(t, stdout, "permits held: 2")
 }

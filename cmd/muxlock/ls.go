@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,12 +39,12 @@ func lsCommand(s *settings) *cobra.Command {
 	f := lsFlags{settings: s}
 	cmd := &cobra.Command{
 		Use:   "ls [BEGINNING]",
-		Short: "List the locks whose names start with BEGINNING",
+		Short: "List the locks and permits whose names start with BEGINNING",
 		Long: `Scans all masters side by side: SCAN goes through all their keys, a thousand at a time.
 Then it asks about each name found, as status does, and lists what looks like a lock: a
-short string that expires, or readers. Keys of other programs may look the same; BEGINNING and --prefix
-leave them out. A lock acquired or released meanwhile may be missing. A user of an ACL
-needs +scan.
+short string that expires, or readers. Permits that are taken follow in a table of their own,
+one per line. Keys of other programs may look like locks; BEGINNING and --prefix leave them out.
+A lock acquired or released meanwhile may be missing. A user of an ACL needs +scan.
 
 Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.`,
 		Example: `  muxlock ls
@@ -53,7 +55,7 @@ Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.
 			return f.run(cmd, strings.Join(args, ""))
 		},
 	}
-	cmd.Flags().IntVar(&f.limit, "limit", 1000, "most names to find")
+	cmd.Flags().IntVar(&f.limit, "limit", 1000, "most locks and permits to find")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the listing may take")
 	f.output.declare(cmd)
 	return cmd
@@ -63,13 +65,22 @@ Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.
 type listing struct {
 	SchemaVersion int      `json:"schema_version"`
 	Locks         []listed `json:"locks"`
+	Permits       []listed `json:"permits"`
 	Masters       int      `json:"masters"`
 	Scanned       int      `json:"scanned"` // number of masters
-	More          bool     `json:"more"`    // there are more names than --limit
+	More          bool     `json:"more"`    // there are more than --limit
 }
 
+// A lockKey is the lock of a name, or one of its permits.
+type lockKey struct {
+	name string
+	slot int // -1: the lock
+}
+
+// listed is what the masters have under a lockKey.
 type listed struct {
 	Name    string `json:"name"`
+	Slot    *int   `json:"slot,omitempty"` // of a permit
 	Verdict string `json:"verdict"`
 	Readers int    `json:"readers"` // 0: a writer holds it, or nobody
 	On      int    `json:"on"`      // number of masters that have a value
@@ -79,15 +90,32 @@ type listed struct {
 }
 
 func (l listing) text(w io.Writer) {
-	rows := [][]string{{"NAME", "STATE", "MASTERS", "LEFT", "HOLDER"}}
-	for _, n := range l.Locks {
-		left := ""
+	table(w, rowsOf(l.Locks, "NAME"))
+	writePermits(w, l.Permits)
+}
+
+// writePermits writes a table of permits, if there are any.
+func writePermits(w io.Writer, permits []listed) {
+	if len(permits) > 0 {
+		fmt.Fprintln(w)
+		table(w, rowsOf(permits, "NAME", "PERMIT"))
+	}
+}
+
+// rowsOf returns a table of what is listed; its header begins with first.
+func rowsOf(all []listed, first ...string) [][]string {
+	rows := [][]string{append(first, "STATE", "MASTERS", "LEFT", "HOLDER")}
+	for _, n := range all {
+		row, left := []string{shown(n.Name)}, ""
+		if n.Slot != nil {
+			row = append(row, strconv.Itoa(*n.Slot))
+		}
 		if n.LeftMs != nil {
 			left = duration(time.Duration(*n.LeftMs) * time.Millisecond)
 		}
-		rows = append(rows, []string{shown(n.Name), n.Verdict, fmt.Sprintf("%d of %d", n.On, n.of), left, state{Readers: n.Readers, Holder: n.Holder}.by()})
+		rows = append(rows, append(row, n.Verdict, fmt.Sprintf("%d of %d", n.On, n.of), left, state{Readers: n.Readers, Holder: n.Holder}.by()))
 	}
-	table(w, rows)
+	return rows
 }
 
 func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
@@ -109,8 +137,8 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 		return inFlags(err)
 	}
 	defer locks.Close()
-	l := listing{SchemaVersion: 1, Locks: []listed{}}
-	once := map[string]bool{}
+	l := listing{SchemaVersion: 1}
+	once := map[lockKey]bool{}
 	for _, masters := range setsOf(cfg) {
 		found, failed := f.scanAll(ctx, masters, cfg.Client, beginning)
 		scanned := len(masters) - len(failed)
@@ -123,45 +151,51 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 		maps.Copy(once, found)
 		l.Masters, l.Scanned = l.Masters+len(masters), l.Scanned+scanned
 	}
-	names := slices.Sorted(maps.Keys(once))
-	if l.More = len(names) > f.limit; l.More {
-		names = names[:f.limit]
+	keys := slices.SortedFunc(maps.Keys(once), func(a, b lockKey) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.slot, b.slot))
+	})
+	if l.More = len(keys) > f.limit; l.More {
+		keys = keys[:f.limit]
 		say(cmd.ErrOrStderr(), "more than --limit %d strings begin so, locks or not: locks may be missing; say how their names begin, or raise it", f.limit)
 	}
-	if l.Locks, err = lookAt(ctx, locks, names); err != nil {
+	l.Locks, l.Permits, _ = lookAt(ctx, locks, keys) // what cannot be asked for is no lock
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return f.write(cmd.OutOrStdout(), l)
 }
 
-// lookAt inspects each name and returns the names that look like locks.
-func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed, error) {
-	states := make([]state, len(names))
+// lookAt inspects each key and returns those that look like locks. Its error is the first of an inspection.
+func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (locks, permits []listed, err error) {
+	states := make([]state, len(keys))
 	var all errgroup.Group
 	all.SetLimit(64)
-	for n, name := range names {
+	for n, key := range keys {
 		all.Go(func() error {
-			i, err := admin.Inspect(ctx, locks, name)
+			i, err := admin.InspectPermit(ctx, e, key.name, key.slot)
 			states[n] = stateOf(i, err)
-			return ctx.Err()
+			return err
 		})
 	}
-	if err := all.Wait(); err != nil {
-		return nil, err
-	}
-	found := []listed{}
-	for _, v := range states {
+	err = all.Wait()
+	locks, permits = []listed{}, []listed{}
+	for i, v := range states {
 		n := listed{Name: v.Name, Verdict: v.Verdict, Readers: v.Readers, Holder: v.Holder, LeftMs: v.LeftMs, of: len(v.Masters)}
 		for _, m := range v.Masters {
 			if m.LeftMs != nil { // a lock expires; other keys may not
 				n.On++
 			}
 		}
-		if n.On > 0 { // also leaves out reserved names: Inspect refuses them
-			found = append(found, n)
+		switch slot := keys[i].slot; {
+		case n.On == 0: // also a reserved name: Inspect refuses it
+		case slot < 0:
+			locks = append(locks, n)
+		default:
+			n.Slot = &slot
+			permits = append(permits, n)
 		}
 	}
-	return found, nil
+	return locks, permits, err
 }
 
 // setsOf returns the masters of each group.
@@ -173,23 +207,23 @@ func setsOf(cfg groups.Config) [][]string {
 	return slices.Collect(maps.Values(cfg.Next))
 }
 
-// scanAll returns the names on the masters, more than --limit if there are more, and the errors of those not scanned.
-func (f *lsFlags) scanAll(ctx context.Context, masters []string, client rueidis.ClientOption, beginning string) (names map[string]bool, failed []error) {
-	found, errs := make([]map[string]bool, len(masters)), make([]error, len(masters))
+// scanAll returns the keys on the masters, more than --limit if there are more, and the errors of those not scanned.
+func (f *lsFlags) scanAll(ctx context.Context, masters []string, client rueidis.ClientOption, beginning string) (keys map[lockKey]bool, failed []error) {
+	found, errs := make([]map[lockKey]bool, len(masters)), make([]error, len(masters))
 	var all sync.WaitGroup
 	for n, addr := range masters {
 		all.Go(func() { found[n], errs[n] = f.scan(ctx, addr, client, beginning) })
 	}
 	all.Wait()
-	names = map[string]bool{}
+	keys = map[lockKey]bool{}
 	for _, more := range found {
-		maps.Copy(names, more)
+		maps.Copy(keys, more)
 	}
-	return names, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return keys, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// scan returns the names on one master. It stops once it has more than --limit.
-func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names map[string]bool, err error) {
+// scan returns the keys on one master. It stops once it has more than --limit.
+func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (keys map[lockKey]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
 	template.DisableRetry = true // or it repeats until the timeout, and no error is shown
 	option, err := address.Parse(addr, template)
@@ -204,24 +238,29 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 		return nil, failed(err)
 	}
 	defer client.Close()
-	names = map[string]bool{}                         // SCAN may name a key twice
-	for _, kind := range []string{"string", "zset"} { // a zset has readers
+	keys = map[lockKey]bool{} // SCAN may name a key twice
+	for _, of := range []struct{ kind, before string }{
+		{"string", ""}, {"zset", ""}, // a zset has readers
+		{"string", pipeline.ReservedPrefix + "*"}, // permits
+	} {
 		for cursor, begun := uint64(0), false; !begun || cursor != 0; begun = true {
-			page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(literal(f.prefix+beginning)+"*").Count(1000).Type(kind).Build()).AsScanEntry()
+			page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(of.before+literal(f.prefix+beginning)+"*").Count(1000).Type(of.kind).Build()).AsScanEntry()
 			if err != nil {
 				return nil, failed(err)
 			}
 			for _, key := range page.Elements {
-				if name, ours := strings.CutPrefix(key, f.prefix); ours && !strings.HasPrefix(key, pipeline.ReservedPrefix) {
-					names[name] = true
+				slot, key := admin.SlotOf(key)
+				name, ours := strings.CutPrefix(key, f.prefix)
+				if ours && strings.HasPrefix(name, beginning) && !strings.HasPrefix(key, pipeline.ReservedPrefix) {
+					keys[lockKey{name, slot}] = true
 				}
 			}
-			if cursor = page.Cursor; len(names) > f.limit {
-				return names, nil
+			if cursor = page.Cursor; len(keys) > f.limit {
+				return keys, nil
 			}
 		}
 	}
-	return names, nil
+	return keys, nil
 }
 
 // literal escapes text for a pattern of Redis.

@@ -36,7 +36,7 @@ masters. A lock that somebody else has acquired since is left alone.
 The holder is not asked. It works on until its next renewal, beside the next holder; muxlock
 exec notices within a third of its --ttl and then ends its command. Only fencing tokens make
 that harmless. If the holder has died, the lock frees itself when its lease has run out: see
-muxlock status.
+muxlock status. Permits of NAME are left alone.
 
 Exit codes: 0 released, 1 not released (or not known at a majority), 2 usage, 3 nobody held it.`,
 		Example:           `  muxlock release --force jobs/nightly`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +30,15 @@ func statusCommand(s *settings) *cobra.Command {
 		Use:   "status NAME",
 		Short: "Show who holds a lock, on which masters, and for how long",
 		Long: `Asks all masters side by side, and changes nothing. A lock's value is a secret, so status
-shows its hash. The same value on several masters is the same holder.
+shows its hash. The same value on several masters is the same holder. Permits of NAME that are
+taken follow in a table of their own.
 
-Verdicts and exit codes:
+Verdicts and exit codes are about the lock, not about permits:
   held     0  a majority of the masters has the same value
   free     3  a majority has no value
   split    4  neither: several contenders came at once, or masters have lost a value
   unknown  1  too few masters answered, or the key holds something else than a lock
+The exit code is also 1 if it is not known who has permits.
 LEFT is how long a majority will keep the value unless the holder renews it.`,
 		Example: `  muxlock status jobs/nightly
   muxlock status -o json jobs/nightly | jq -r .holder`,
@@ -48,10 +51,16 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 			}
 			defer locks.Close()
 			v := stateOf(i, err)
+			var keys []lockKey
+			for slot := range 64 {
+				keys = append(keys, lockKey{args[0], slot})
+			}
+			_, permits, unknown := lookAt(cmd.Context(), locks, keys)
+			v.Permits, err = permits, cmp.Or(err, unknown)
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
-			if code := map[string]int{isFree: exitFree, isSplit: exitSplit}[v.Verdict]; code != 0 {
+			if code := map[string]int{isFree: exitFree, isSplit: exitSplit}[v.Verdict]; code != 0 && err == nil {
 				return exit{code, ""}
 			}
 			return err
@@ -93,15 +102,16 @@ func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, adm
 
 // state is the result of status, and its JSON.
 type state struct {
-	SchemaVersion int     `json:"schema_version"`
-	Name          string  `json:"name"`
-	Verdict       string  `json:"verdict"`
-	Readers       int     `json:"readers"` // 0: a writer holds it, or nobody
-	Holder        string  `json:"holder"`
-	LeftMs        *int64  `json:"left_ms"` // null: not held, or never expires
-	Waiting       int     `json:"waiting"` // processes in line
-	Next          string  `json:"next"`    // the holder that the first of them will be
-	Masters       []holds `json:"masters"`
+	SchemaVersion int      `json:"schema_version"`
+	Name          string   `json:"name"`
+	Verdict       string   `json:"verdict"`
+	Readers       int      `json:"readers"` // 0: a writer holds it, or nobody
+	Holder        string   `json:"holder"`
+	LeftMs        *int64   `json:"left_ms"` // null: not held, or never expires
+	Waiting       int      `json:"waiting"` // processes in line
+	Next          string   `json:"next"`    // the holder that the first of them will be
+	Masters       []holds  `json:"masters"`
+	Permits       []listed `json:"permits"` // those that are taken
 }
 
 // holds is the answer of one master.
@@ -194,6 +204,15 @@ func (v state) text(w io.Writer) {
 	if v.Next != "" {
 		fmt.Fprintf(w, ", next %s", v.Next)
 	}
+	held := 0
+	for _, p := range v.Permits {
+		if p.Verdict == isHeld {
+			held++
+		}
+	}
+	if held > 0 {
+		fmt.Fprintf(w, "; permits held: %d", held)
+	}
 	fmt.Fprintln(w)
 	rows := [][]string{{"MASTER", "STATE", "VALUE", "LEFT", "HOLDER"}}
 	for _, m := range v.Masters {
@@ -207,6 +226,7 @@ func (v state) text(w io.Writer) {
 		rows = append(rows, []string{m.Address, m.State, m.Value, left, last})
 	}
 	table(w, rows)
+	writePermits(w, v.Permits)
 }
 
 // duration rounds up to a tenth of a second.

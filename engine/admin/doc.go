@@ -13,7 +13,7 @@
 //	}
 //
 // Inspect asks the masters who holds a name, and for how long. ForceRelease deletes what Inspect
-// found, and nothing that was locked since.
+// found, and nothing that was locked since. InspectPermit is for permits.
 //
 // Every function is safe for concurrent use. Every error's text is one line, and holds no token.
 package admin

@@ -48,7 +48,10 @@ type MasterHolds struct {
 }
 
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
-type found struct{ tokens *[]holderToken }
+type found struct {
+	slot   int // as of InspectPermit
+	tokens *[]holderToken
+}
 
 // A holderToken is a token that a master has under the name.
 type holderToken struct {
@@ -68,6 +71,12 @@ type holderToken struct {
 // answered; ErrNotALock or engine.ErrDenied when too many of the answers were such errors. Errors alone:
 // engine.ErrInvalid; engine.ErrClosed; ctx's error when it has ended before.
 func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, error) {
+	return InspectPermit(ctx, e, name, -1)
+}
+
+// InspectPermit is Inspect for the permit of name with that Lock.Slot, 0 to 63; -1 is the lock of name. ForceRelease of
+// what it finds releases that permit. To see all permits, call it for each slot, side by side.
+func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int) (Inspection, error) {
 	in := inside.Of(e)
 	key, err := in.Key(name)
 	if err == nil {
@@ -76,15 +85,19 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 	if err != nil {
 		return Inspection{}, err
 	}
-	values, err := in.Inspect(ctx, key)
+	values, err := in.Inspect(ctx, inside.SlotKey(slot, key))
 	if err != nil {
 		return Inspection{}, err
 	}
-	return inspected(name, values)
+	return inspected(name, slot, values)
 }
 
+// SlotOf is for tools that list the masters' keys. It returns the slot of a permit's key, and the key that the lock of
+// the same name has; for other keys -1 and the key.
+func SlotOf(key string) (slot int, of string) { return inside.SlotOf(key) }
+
 // inspected returns the conclusion from the values at the masters.
-func inspected(name string, values []pipeline.Value) (Inspection, error) {
+func inspected(name string, slot int, values []pipeline.Value) (Inspection, error) {
 	i := Inspection{Name: name}
 	var tokens []holderToken                 // each once
 	left := make(map[string][]time.Duration) // by token
@@ -124,7 +137,7 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	}
 	next, _ := line.Next(firsts, nil)
 	i.Next = token.Holder(next)
-	i.found = &found{&tokens}
+	i.found = &found{slot, &tokens}
 	switch answered := len(values) - len(causes); {
 	case answered >= majority:
 		return i, nil
@@ -168,7 +181,7 @@ func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, err
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t.token, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: t.shared}
+		req := pipeline.Request{Op: pipeline.Release, Name: inside.SlotKey(i.found.slot, key), Token: t.token, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: t.shared}
 		if err := in.Start(req, d); err != nil {
 			return 0, err
 		}

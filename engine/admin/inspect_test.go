@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -137,7 +138,7 @@ func TestAMajorityOfAllMastersHoldsALock(t *testing.T) {
 		{"aabb", 0, 2, nil},
 		{"a", time.Second, 1, nil},
 	} {
-		i, err := inspected("name", values(c.letters))
+		i, err := inspected("name", -1, values(c.letters))
 		require.Equal(t, c.left > 0, i.Held, c.letters)
 		require.Equal(t, c.left, i.Left, c.letters)
 		require.Len(t, *i.found.tokens, c.tokens, c.letters)
@@ -299,5 +300,48 @@ func TestInspectShowsReadersAndForceReleaseEndsThem(t *testing.T) {
 	require.False(t, mustInspect(t, e, t.Name()).Held)
 	for _, l := range locks {
 		require.ErrorIs(t, l.Extend(t.Context(), 0), engine.ErrLost)
+	}
+}
+
+func TestAPermitIsInspectedAndReleasedByForce(t *testing.T) {
+	masters := five(t)
+	prefix := func(c *engine.Config) { c.Prefix = "app:" }
+	service, tool := open(t, masters, holder("web-7/4211"), prefix), open(t, masters, prefix)
+	var permits []*engine.Lock
+	for slot := range 3 {
+		permit, err := service.AcquirePermit(t.Context(), t.Name(), slot+1, 0) // all below are taken
+		require.NoError(t, err)
+		everywhere(t, masters, fmt.Sprintf("__muxlock__:slot:%d:app:%s", slot, t.Name()))
+		permits = append(permits, permit)
+	}
+	find := func(slot int) Inspection {
+		t.Helper()
+		i, err := InspectPermit(t.Context(), tool, t.Name(), slot)
+		require.NoError(t, err)
+		return i
+	}
+	require.False(t, mustInspect(t, tool, t.Name()).Held, "the lock is not the permits")
+	require.False(t, find(-1).Held)
+	require.False(t, find(3).Held)
+	i := find(1)
+	require.True(t, i.Held)
+	require.Equal(t, t.Name(), i.Name)
+	require.Equal(t, "web-7/4211", i.Holder)
+	require.Positive(t, i.Left)
+	deleted, err := ForceRelease(t.Context(), tool, i)
+	require.NoError(t, err)
+	require.Equal(t, 5, deleted)
+	_, err = ForceRelease(t.Context(), tool, i)
+	require.ErrorIs(t, err, engine.ErrNotHeld)
+	for slot, permit := range permits {
+		require.Equal(t, slot != 1, find(slot).Held)
+		require.Equal(t, slot == 1, errors.Is(permit.Release(t.Context()), engine.ErrNotHeld))
+	}
+}
+
+func TestSlotOfReadsTheKeysOfPermitsAlone(t *testing.T) {
+	for key, want := range map[string]string{"__muxlock__:slot:63:app:a": "63 app:a", "app:a": "-1 app:a", "slot:1:a": "-1 slot:1:a", "__muxlock__:q:a": "-1 __muxlock__:q:a"} {
+		slot, of := SlotOf(key)
+		require.Equal(t, want, fmt.Sprint(slot, " ", of))
 	}
 }

@@ -11,6 +11,14 @@ import (
 // since the prefix is reserved. Without a number it is the key of the queue for all slots of a name in a process.
 const SlotPrefix = pipeline.ReservedPrefix + "slot:"
 
+// SlotKey returns the key of a slot, given that of the name; with -1, that of the name.
+func SlotKey(slot int, of string) string {
+	if slot < 0 {
+		return of
+	}
+	return SlotPrefix + strconv.Itoa(slot) + ":" + of
+}
+
 // SlotOf returns the slot of a key, and the key of the name; -1: it is no slot.
 func SlotOf(key string) (slot int, of string) {
 	rest, isSlot := strings.CutPrefix(key, SlotPrefix)
