@@ -22,16 +22,14 @@ func sentAt(out pipeline.Outcome, handed clock.Instant) clock.Instant {
 // attempts decides, for one Acquire, what follows from the masters' votes. It is pure: it reads no clock,
 // sends nothing and draws no random number.
 type attempts struct {
-	shared bool // to read
-	ttl    time.Duration
-	drift  float64
-	most   int // attempts allowed; 0 = no limit
-	held   time.Duration
-	split  time.Duration
+	ttl   time.Duration
+	drift float64
+	most  int // attempts allowed; 0 = no limit
+	held  time.Duration
+	split time.Duration
 
 	made   int
 	splits int // in a row
-	kept   int // refusals of a reader, because a writer waits
 	crowd  redlock.Crowd
 }
 
@@ -69,11 +67,6 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		s.await = a.splits > 0
 		a.splits++
 		a.crowd.Lost(elapsed)
-	case out.Verdict == quorum.Denied && a.shared && out.Held == 0: // a writer waits, and will soon have it
-		s.to, s.await = writerTakes<<min(a.kept, mostDoubled), true
-		s.from = s.to / 4
-		a.splits = 0
-		a.kept++
 	case out.Verdict == quorum.Denied:
 		s.from, s.to, s.await = 0, 0, true
 		a.splits = 0

@@ -31,6 +31,7 @@ type contender struct {
 	crowded      bool          // another process had the name, or asked for it
 	intended     clock.Instant // when it last kept new readers out; zero: never
 	asksSoon     bool          // readers have the name, or an intent keeps c out: nobody says when that ends
+	shared       bool          // it wants to read
 	intends      bool          // it kept new readers out
 	limit        int           // of the permits of which it wants one; 0: it wants none
 	waitWhenFull bool
@@ -209,15 +210,12 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 // free.
 func (c *contender) await(ctx context.Context, name string, next step) error {
 	e := c.e
-	if c.shared && next.from > 0 { // a writer waits: what changes until it has the name is of no use to c
-		if err := e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n)); err != nil {
-			return err
-		}
-		next.from, next.to = 0, 0
-	}
 	asked := clock.Now()
 	if err := c.awaken(ctx, name); err != nil {
 		return err
+	}
+	if c.shared { // all readers may come at once
+		return nil
 	}
 	c.crowd.Woken(clock.Now().Sub(asked))
 	longest := max(next.to, e.spread(), c.crowd.Window())

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,7 @@ func (s *scripted) executeSharedLocked(req pipeline.Request) (done, held bool) {
 			s.intents = make(map[string]time.Time)
 		}
 		s.intents[req.Name] = now.Add(req.TTL)
+		s.changedLocked()
 		return true, false
 	case req.Op == pipeline.Intend, req.Op == pipeline.Acquire && now.Before(s.intents[req.Name]), req.Op != pipeline.Acquire && !reads:
 		return false, false
@@ -279,6 +281,9 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 			s.changedLocked()
 		}
 		k, there := s.keys[name]
+		if of, isIntent := strings.CutPrefix(name, pipeline.IntentPrefix); isIntent {
+			k.ends, there = s.intents[of]
+		}
 		half, changed, ended := s.delay/2, s.changed, s.refuses
 		s.mu.Unlock()
 		left := time.Until(k.ends)

@@ -164,10 +164,6 @@ const (
 	intentEvery = 200 * time.Millisecond
 	// intendAfter is how long a writer that stands in no line waits before it asks whether readers have the name.
 	intendAfter = 20 * time.Millisecond
-	// writerTakes is the longest delay of a reader that an intent has refused: soon the writer has the name. It doubles
-	// until mostDoubled.
-	writerTakes = 8 * time.Millisecond
-	mostDoubled = 3
 )
 
 // intend keeps new readers out, if it is readers who have the name that c was refused.
@@ -197,6 +193,9 @@ func (c *contender) withdraw() {
 func (c *contender) awaken(ctx context.Context, name string) error {
 	if !c.asksSoon {
 		return c.e.pipe.Await(ctx, name, c.e.cfg.RetryHeld)
+	}
+	if c.shared { // the end of the intent says that its writer has the name, or went
+		name = pipeline.IntentPrefix + name
 	}
 	soon, cancel := context.WithTimeout(ctx, intentEvery)
 	defer cancel()

@@ -323,6 +323,36 @@ func TestWriterThatWaitsKeepsNewReadersOut(t *testing.T) {
 	}
 }
 
+// Readers of other processes leave one by one. Another one comes behind a writer that waits for them.
+func TestReaderBehindAWriterAsksAgainWhenTheIntentEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		open := func() *Engine {
+			e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+			t.Cleanup(func() { e.Close() })
+			return e
+		}
+		var readers []*Lock
+		for range 10 {
+			readers = append(readers, mustAcquireShared(t, open(), "name", 0))
+		}
+		written := goAcquire(t.Context(), e, 0)
+		time.Sleep(2 * intendAfter)
+		require.NoError(t, readers[0].Release(t.Context())) // so that the writer asks again
+		time.Sleep(10 * time.Millisecond)
+		late := open()
+		read := goAcquireShared(t.Context(), late, 0)
+		for _, r := range readers[1:] {
+			time.Sleep(10 * time.Millisecond)
+			require.NoError(t, r.Release(t.Context()))
+		}
+		writer := requireGot(t, written)
+		requireOpen(t, read, "it writes")
+		require.NoError(t, writer.Release(t.Context()))
+		require.NoError(t, requireGot(t, read).Release(t.Context()))
+		require.LessOrEqual(t, late.Stats().Retries, uint64(2), "when the writer had the name, and when it left")
+	})
+}
+
 func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		ctx, leave := context.WithCancel(t.Context())

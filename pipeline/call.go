@@ -45,8 +45,10 @@ const (
 	OriginUnknown  = conn.OriginUnknown
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix
-	MaxValue       = conn.MaxValue
-	NoExpiry       = conn.NoExpiry
+	// IntentPrefix and behind it a name is the key by which a writer keeps new readers out.
+	IntentPrefix = conn.IntentPrefix
+	MaxValue     = conn.MaxValue
+	NoExpiry     = conn.NoExpiry
 )
 
 var (

@@ -46,7 +46,7 @@ func (r *router) find(key string) (one, two *group) {
 	if len(r.all) == 1 {
 		return r.all[0], r.all[0]
 	}
-	_, key = inside.SlotOf(key)
+	_, key = inside.SlotOf(strings.TrimPrefix(key, pipeline.IntentPrefix))
 	part := hashed(strings.TrimPrefix(key, r.prefix))
 	one = pick(r.now, part)
 	if two = one; len(r.next) > 0 {

@@ -110,7 +110,7 @@ func TestManyGroupsTakeAsManyTimesTheLocks(t *testing.T) {
 	}
 }
 
-func TestPermitsOfANameLieInItsGroup(t *testing.T) {
+func TestKeysOfANameLieInItsGroup(t *testing.T) {
 	all := groupsOf(5)
 	r := &router{prefix: "app:", all: all, now: all}
 	for i := range 200 {
@@ -118,6 +118,8 @@ func TestPermitsOfANameLieInItsGroup(t *testing.T) {
 		one, _ := r.find("app:" + name)
 		for _, slot := range []string{"0", "1", "63", ""} {
 			of, _ := r.find("__muxlock__:slot:" + slot + ":app:" + name)
+			require.Same(t, one, of)
+			of, _ = r.find("__muxlock__:i:app:" + name)
 			require.Same(t, one, of)
 		}
 	}

@@ -78,6 +78,11 @@ var engines = []fault{
 		tests: "engine TestWriterThatWaitsKeepsNewReadersOut",
 	},
 	{
+		what: "a reader that an intent keeps out asks whenever another one leaves", file: "engine/shared.go",
+		old: "name = pipeline.IntentPrefix + name", new: "name += \"\"",
+		tests: "engine TestReaderBehindAWriterAsksAgainWhenTheIntentEnds",
+	},
+	{
 		what: "an intent stays when its writer has the lock", file: "engine/shared.go",
 		old: "c.e.pipe.Post(c.intent(0))", new: "",
 		tests: "engine TestIntentEndsWithTheWait",

@@ -12,6 +12,9 @@ import (
 // ReservedPrefix begins the names of the engine's own keys.
 const ReservedPrefix = "__muxlock__:"
 
+// IntentPrefix and behind it a name is the key by which a writer keeps new readers out.
+const IntentPrefix = ReservedPrefix + "i:"
+
 // The keys of fencing, on every master.
 const (
 	SetKey       = ReservedPrefix + "set"       // the description of the set
@@ -104,9 +107,6 @@ func (b *Batch) Fold(entries []Request) {
 	b.addRuns(entries)
 }
 
-// intentKey and behind it the name is the key by which a writer keeps new readers out.
-const intentKey = ReservedPrefix + "i:"
-
 // shared adds one call of the script of readers for all entries. set is the description that the master must have.
 func (b *Batch) shared(set string, entries []Request) {
 	n, keys := len(entries), 2*len(entries)
@@ -118,8 +118,8 @@ func (b *Batch) shared(set string, entries []Request) {
 	b.AddNumber(uint64(keys))
 	b.addNames(entries)
 	for i := range entries {
-		b.text = resp.AppendHeader(b.text, '$', len(intentKey)+len(entries[i].Name))
-		b.text = append(append(append(b.text, intentKey...), entries[i].Name...), "\r\n"...)
+		b.text = resp.AppendHeader(b.text, '$', len(IntentPrefix)+len(entries[i].Name))
+		b.text = append(append(append(b.text, IntentPrefix...), entries[i].Name...), "\r\n"...)
 	}
 	if set != "" {
 		b.Add(SetKey, MarkKey)
