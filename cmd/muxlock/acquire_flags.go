@@ -106,7 +106,7 @@ func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, e
 	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
 	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {
-	case late && taken:
+	case late && taken && c.permits == 0: // a permit has many holders
 		err = whoHolds(cmd.Context(), err, cfg, names)
 		fallthrough
 	case late:
