@@ -223,7 +223,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		op := p.Entries[from].Op
 		v, err := conn.PlainVote(op, reply)
 		if op == Pass && reply.Number == conn.PassedOn {
-			p.r.passedLocked(p.position(from))
+			p.r.ballots[p.position(from)].passedOn++
 		}
 		p.countLocked(m, from, v, err, a)
 		return
@@ -251,7 +251,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 // refuseLocked casts m's vote against entry i of the part for its own name.
 func (p *part) refuseLocked(m *master, i int) {
 	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf || q.Shared {
-		p.r.heldLocked(p.position(i))
+		p.r.ballots[p.position(i)].held++
 	}
 	p.voteLocked(m, i, quorum.Refused)
 }

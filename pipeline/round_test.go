@@ -166,7 +166,7 @@ func TestAnswerOfAMasterThatIsNotAmongThoseThatCountIsUnknown(t *testing.T) {
 	for i, m := range []int{2, 0, 1} {
 		require.False(t, calls[0].woken())
 		r.voteLocked(r.masters[m], 0, granted)
-		require.Equal(t, []quorum.Tally{{Unknown: 1}, {Unknown: 1, Granted: 1}, {Unknown: 1, Granted: 2}}[i], r.tallies[0])
+		require.Equal(t, []quorum.Tally{{Unknown: 1}, {Unknown: 1, Granted: 1}, {Unknown: 1, Granted: 2}}[i], r.ballots[0].tally)
 	}
 	require.True(t, calls[0].woken())
 	require.Equal(t, quorum.Won, calls[0].out.Verdict)

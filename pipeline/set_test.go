@@ -300,7 +300,7 @@ func TestSetIsNotRepeatedBehindTheReleaseOfOneOfIt(t *testing.T) {
 	require.Equal(t, [][]Request{rest.Entries}, commandsOf(allNative, "", rest.Entries), "together, but no MSETEX")
 	require.True(t, rest.Entries[0].Contended)
 	for i := range 3 {
-		require.Equal(t, quorum.Tally{Unknown: 1}, p.r.tallies[i])
+		require.Equal(t, quorum.Tally{Unknown: 1}, p.r.ballots[i].tally)
 	}
 }
 

@@ -64,7 +64,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a choice at a master that may have granted it is not released", file: "pipeline/round.go",
-		old: "(t.Granted > 0 || r.unknown[i]&^r.away != 0)", new: "t.Granted > 0",
+		old: "(b.tally.Granted > 0 || b.unknown&^r.away != 0)", new: "b.tally.Granted > 0",
 		tests: "pipeline TestMasterThatGoesAwayKeepsNothingOfAChoice|TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate",
 	},
 	{
