@@ -201,7 +201,7 @@ func (r *round) recycle() {
 	clear(r.causes)
 	for _, l := range r.loads {
 		l.Batch.Reset()
-		*l = conn.Load{Batch: l.Batch, Ends: l.Ends[:0], Names: l.Names}
+		*l = conn.Load{Batch: l.Batch, Commands: l.Commands[:0], Names: l.Names}
 	}
 	*r = round{
 		entries: r.entries[:0], loads: r.loads[:0],

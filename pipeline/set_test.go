@@ -114,7 +114,7 @@ func TestSetsAndOthersShareRounds(t *testing.T) {
 func commandsOf(d conn.Dialect, set string, entries []Request) (commands [][]Request) {
 	l := conn.Load{Entries: entries, Dialect: d}
 	l.Seal(set)
-	for c := range l.Ends {
+	for c := range l.Commands {
 		from, to := l.EntriesOf(c)
 		commands = append(commands, entries[from:to])
 	}

@@ -69,7 +69,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "an MSETEX carries a choice", file: "pipeline/internal/conn/load.go",
-		old: " && !q.OneOf):", new: "):",
+		old: " && !q.OneOf:", new: ":",
 		tests: "pipeline TestFirstOfAChoiceThatIsFreeIsTaken|TestNoCommandCutsAChoice",
 	},
 	{
