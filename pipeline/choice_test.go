@@ -274,7 +274,7 @@ func TestChoiceThatIsOverIsNotAskedOfALateMaster(t *testing.T) {
 	rest, _ := compact(p.r.masters[0], []part{p, partIn(8, undo[1])})
 	require.Empty(t, rest[0].Entries)
 	require.Empty(t, rest[1].Entries)
-	for _, tally := range p.r.tallies {
-		require.Equal(t, quorum.Tally{Refused: 1}, tally, "nothing to release")
+	for _, b := range p.r.ballots {
+		require.Equal(t, quorum.Tally{Refused: 1}, b.tally, "nothing to release")
 	}
 }

@@ -68,8 +68,8 @@ func (s lockServer) votesOf(d conn.Dialect, seed uint64, names []string) (found 
 			p = p.repeat(r.masters[0], a.refused, true, nil)
 			a = p.read(r.masters[0], 0, s.ask(&p.Batch))
 		}
-		for i, tally := range r.tallies {
-			found = append(found, fmt.Sprint(entries[i].Op, entries[i].Name, entries[i].Token, tally))
+		for i, b := range r.ballots {
+			found = append(found, fmt.Sprint(entries[i].Op, entries[i].Name, entries[i].Token, b.tally))
 		}
 	}
 	for _, name := range names {

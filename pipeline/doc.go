@@ -55,7 +55,7 @@
 //	queue          Pipeline.mu
 //	master         each of its structs says: Pipeline.mu guards most; run alone writes link
 //	               and server, so it may read them without
-//	round          fixed once encoded, but for calls, tallies and causes (round.mu);
+//	round          fixed once encoded, but for calls, ballots and causes (round.mu);
 //	               recycled by the last master that leaves it
 //	connection     dialled, read and closed by its master's reader; written by whoever has
 //	               set writing: whoever formed a round or, if the socket does not take all

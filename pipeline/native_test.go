@@ -122,7 +122,7 @@ func requireNoNameTwice(t *testing.T, entries []Request, set string) {
 	t.Helper()
 	r, _ := newRound(1, entries...)
 	l := r.in(allNative, "", set)
-	for c := range l.Ends {
+	for c := range l.Commands {
 		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
 		require.NoError(t, err)
 		from, to := l.EntriesOf(c)

@@ -200,12 +200,8 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		a.refused = append(a.refused, c)
 		return
 	}
-	kind := p.FoldOf(&p.Entries[from])
-	if kind == conn.FoldLine && p.Entries[from].Op == Wait {
-		p.readAnswerLocked(m, from, reply, a)
-		return
-	}
-	if p.Fenced && kind != conn.FoldLine && kind != conn.FoldNone && kind != conn.FoldBatch && reply.Kind != resp.Failed {
+	kind := p.Commands[c].Kind
+	if p.Fenced && kind >= conn.KindWait && reply.Kind != resp.Failed {
 		mark, rest := conn.CutMark(reply)
 		if err := m.notMarked(mark); err != nil {
 			for i := from; i < to; i++ {
@@ -215,22 +211,31 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		}
 		reply = rest
 	}
-	switch {
-	case kind == conn.FoldAcquires && p.Fenced:
-		p.readGrantsLocked(m, from, to, reply, a)
-		return
-	case to-from == 1 && kind != conn.FoldExtends && kind != conn.FoldShared && p.Entries[from].Set == 0 && !p.Entries[from].Shared:
-		op := p.Entries[from].Op
-		v, err := conn.PlainVote(op, reply)
-		if op == Pass && reply.Number == conn.PassedOn {
-			p.r.passedLocked(p.position(from))
+	switch kind {
+	case conn.KindPlain, conn.KindPass:
+		v, err := conn.PlainVote(p.Entries[from].Op, reply)
+		if kind == conn.KindPass && reply.Number == conn.PassedOn {
+			p.r.ballots[p.position(from)].passedOn++
 		}
 		p.countLocked(m, from, v, err, a)
-		return
-	case kind == conn.FoldAcquires:
-		p.readMsetexLocked(m, c, reply, a)
-		return
+	case conn.KindWait:
+		q := &p.Entries[from]
+		answer, v, err := conn.WaitAnswer(q, reply)
+		if err == nil {
+			m.p.hears(m, q.Token, answer)
+		}
+		p.countLocked(m, from, v, err, a)
+	case conn.KindFencedAcquire:
+		p.readGrantsLocked(m, from, to, reply, a)
+	case conn.KindMsetex:
+		p.readMsetexLocked(m, c, from, to, reply, a)
+	default:
+		p.readBatchLocked(m, from, to, reply, a)
 	}
+}
+
+// readBatchLocked turns the reply of a script with a character per entry into votes.
+func (p *part) readBatchLocked(m *master, from, to int, reply resp.Reply, a *followUp) {
 	votes, fault, err := conn.BatchVotes(reply, to-from)
 	for i := from; i < to; i++ {
 		switch {
@@ -251,15 +256,14 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 // refuseLocked casts m's vote against entry i of the part for its own name.
 func (p *part) refuseLocked(m *master, i int) {
 	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf || q.Shared {
-		p.r.heldLocked(p.position(i))
+		p.r.ballots[p.position(i)].held++
 	}
 	p.voteLocked(m, i, quorum.Refused)
 }
 
 // readMsetexLocked turns the reply of MSETEX into votes: it took all names, or none.
-func (p *part) readMsetexLocked(m *master, c int, reply resp.Reply, a *followUp) {
+func (p *part) readMsetexLocked(m *master, c, from, to int, reply resp.Reply, a *followUp) {
 	var err error
-	from, to := p.EntriesOf(c)
 	batches := 0 // a set by itself says nothing about batches
 	if conn.UnitEnd(p.Entries, from) < to {
 		batches = 1
@@ -306,24 +310,6 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *fo
 			p.grantLocked(m, i, token)
 		}
 	}
-}
-
-// readAnswerLocked turns the reply to a Wait into a vote, and lets the owner of the token hear it.
-func (p *part) readAnswerLocked(m *master, i int, reply resp.Reply, a *followUp) {
-	mark := ""
-	if p.Fenced && reply.Kind != resp.Failed {
-		mark, reply = conn.CutMark(reply)
-		if err := m.notMarked(mark); err != nil {
-			p.countLocked(m, i, quorum.Unknown, err, a)
-			return
-		}
-	}
-	q := &p.Entries[i]
-	answer, vote, err := conn.WaitAnswer(q, reply)
-	if err == nil {
-		m.p.hears(m, q.Token, answer)
-	}
-	p.countLocked(m, i, vote, err, a)
 }
 
 // countLocked counts a vote, or the reason why there is none.
@@ -419,7 +405,7 @@ func (p *part) releases(first, end int, do func(*Request)) {
 // fit returns the end of the commands to be sent next: as many as carry at most most requests, and
 // at least one.
 func (p *part) fit(most int) (end, requests int) {
-	for end = p.next; end < len(p.Ends); end++ {
+	for end = p.next; end < len(p.Commands); end++ {
 		from, to := p.EntriesOf(end)
 		if requests > 0 && requests+to-from > most {
 			break
@@ -431,7 +417,7 @@ func (p *part) fit(most int) (end, requests int) {
 
 // left returns how many requests have not been sent.
 func (p *part) left() int {
-	if p.next == len(p.Ends) {
+	if p.next == len(p.Commands) {
 		return 0
 	}
 	from, _ := p.EntriesOf(p.next)

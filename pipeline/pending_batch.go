@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"muxlock/internal/resp"
@@ -35,11 +36,8 @@ func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 	entries := make([]Request, len(due))
 	for i, d := range due {
 		entries[i] = Request{Op: Release, Name: d.Name, Token: d.Token, Shared: d.Shared}
-		switch {
-		case single && d.Shared:
+		if single {
 			b.Fold(entries[i : i+1])
-		case single:
-			b.Plain(&entries[i], 0)
 		}
 	}
 	if !single {
@@ -84,28 +82,21 @@ func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendin
 		if err == nil && conn.IsUnfit(fault) {
 			err = fault
 		}
-		for i := range len(votes) {
-			if votes[i] == '1' {
-				deleted++
-			}
-		}
-		return b.due, deleted, err
+		return b.due, uint64(strings.Count(votes, "1")), err
 	}
 	for i, reply := range replies {
-		err, shared := reply.Err(), b.due[i].Shared
-		if shared && err == nil {
-			_, err, _ = conn.BatchVotes(reply, 1)
+		votes, fault, err := conn.BatchVotes(reply, 1)
+		if err == nil {
+			err = fault
 		}
 		switch {
-		case conn.IsDenied(err), shared && conn.IsForbidden(err):
+		case conn.IsDenied(err), b.due[i].Shared && conn.IsForbidden(err):
 			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
 			continue
 		case conn.IsUnfit(err):
 			return nil, 0, err
 		}
-		if reply.Number == 1 || shared && reply.Text == "" {
-			deleted++
-		}
+		deleted += uint64(strings.Count(votes, "1"))
 		released = append(released, b.due[i])
 	}
 	return released, deleted, nil

@@ -195,7 +195,7 @@ func (m *master) releasesFormedLocked() map[string]bool {
 		}
 	}
 	for i := range m.unsent {
-		m.unsent[i].releases(0, len(m.unsent[i].Ends), note)
+		m.unsent[i].releases(0, len(m.unsent[i].Commands), note)
 	}
 	return released
 }

@@ -24,19 +24,24 @@ type round struct {
 	lined   bool          // it has a Wait or a Pass
 	loads   []*conn.Load  // the entries, by dialect in use; between len and cap, loads to be used again
 
-	mu        sync.Mutex // guards the following
-	calls     []*call    // by entry; nil: it needs no more votes
-	tallies   []quorum.Tally
+	mu        sync.Mutex    // guards the following
+	calls     []*call       // by entry; nil: it needs no more votes
+	ballots   []ballot      // by entry
 	grants    []uint64      // by entry and master: the fencing token granted; empty without fencing
-	unknown   []uint64      // by entry: the masters with an unknown vote, one bit each
 	causes    []error       // by master: why it gave no vote on some entry
 	denied    map[int]error // by entry: a master's ACL forbids its name
-	passedOn  map[int]int   // by entry: how many masters passed the lock on
-	held      map[int]int   // by entry of a set or a reader: how many masters refused it for this name
 	listed    []MasterError // what causesLocked returned last
 	listedFor uint64        // the masters in listed, one bit each
 	away      uint64        // the masters that were not asked, one bit each; fixed by begin
 	open      int           // masters that have not left; the last one recycles the round
+}
+
+// A ballot is what the masters have said of an entry.
+type ballot struct {
+	tally    quorum.Tally
+	passedOn uint8  // how many masters passed the lock on
+	held     uint8  // of a set or a reader: how many masters refused it for this name
+	unknown  uint64 // the masters with an unknown vote, one bit each
 }
 
 var rounds = sync.Pool{New: func() any { return new(round) }}
@@ -58,15 +63,14 @@ func (r *round) add(c *call) {
 // called once, before any master sees the round.
 func (r *round) begin(asked int) {
 	r.open = asked
-	unasked := quorum.Tally{Unknown: uint8(len(r.masters) - asked)}
 	for m, err := range r.causes {
 		if err != nil {
 			r.away |= 1 << m
 		}
 	}
+	unasked := ballot{tally: quorum.Tally{Unknown: uint8(len(r.masters) - asked)}, unknown: r.away}
 	for range r.entries {
-		r.tallies = append(r.tallies, unasked)
-		r.unknown = append(r.unknown, r.away)
+		r.ballots = append(r.ballots, unasked)
 	}
 	if r.fenced {
 		r.grants = slices.Grow(r.grants, len(r.entries)*len(r.masters))[:len(r.entries)*len(r.masters)]
@@ -93,9 +97,10 @@ func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 	if among := r.entries[i].Among; v != quorum.Unknown && among != 0 && among&(1<<m.index) == 0 {
 		v, r.causes[m.index] = quorum.Unknown, errNotAmong
 	}
-	r.tallies[i].Add(v)
+	b := &r.ballots[i]
+	b.tally.Add(v)
 	if v == quorum.Unknown {
-		r.unknown[i] |= 1 << m.index
+		b.unknown |= 1 << m.index
 	}
 	r.settleLocked(i)
 }
@@ -105,7 +110,7 @@ func (r *round) settleLocked(i int) {
 	if c == nil {
 		return
 	}
-	verdict := r.tallies[i].Verdict(len(r.masters))
+	verdict := r.ballots[i].tally.Verdict(len(r.masters))
 	if verdict == quorum.Pending {
 		return
 	}
@@ -123,20 +128,20 @@ func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 	if c.state.CompareAndSwap(waiting, decided) {
 		c.to.Decided(r.outcomeLocked(i, verdict))
 	}
-	if t := r.tallies[i]; t.Votes() == len(r.masters) {
+	if t := r.ballots[i].tally; t.Votes() == len(r.masters) {
 		r.calls[i] = nil
 		c.to.Counted(int(t.Granted))
 	}
 }
 
 func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
-	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Origin: conn.InRound(r.seq), Sent: r.formed}
+	b := &r.ballots[i]
+	out := Outcome{Verdict: verdict, Tally: b.tally, PassedOn: int(b.passedOn), Held: int(b.held), Origin: conn.InRound(r.seq), Sent: r.formed}
 	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire && !r.entries[i].Shared {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}
-	out.PassedOn, out.Held = r.passedOn[i], r.held[i]
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
-		out.Causes = r.causesLocked(r.unknown[i])
+		out.Causes = r.causesLocked(b.unknown)
 		out.Denied = r.denied[i]
 	}
 	return out
@@ -148,22 +153,6 @@ func (r *round) denyLocked(i int, cause error) {
 		r.denied = make(map[int]error)
 	}
 	r.denied[i] = cause
-}
-
-// passedLocked notes that a master passed the lock of the entry on.
-func (r *round) passedLocked(i int) {
-	if r.passedOn == nil {
-		r.passedOn = make(map[int]int)
-	}
-	r.passedOn[i]++
-}
-
-// heldLocked notes that a master refused the entry, or its set, because the entry's name is held.
-func (r *round) heldLocked(i int) {
-	if r.held == nil {
-		r.held = make(map[int]int)
-	}
-	r.held[i]++
 }
 
 // causesLocked lists why the given masters gave no vote. Calls that failed by the same masters
@@ -198,7 +187,7 @@ func (r *round) releaseSurplus() {
 		if !r.entries[i].OneOf {
 			continue
 		}
-		if q, t := r.entries[i], r.tallies[i]; (t.Granted > 0 || r.unknown[i]&^r.away != 0) && t.Verdict(len(r.masters)) != quorum.Won {
+		if q, b := r.entries[i], &r.ballots[i]; (b.tally.Granted > 0 || b.unknown&^r.away != 0) && b.tally.Verdict(len(r.masters)) != quorum.Won {
 			q.Op, q.Set, q.OneOf, q.Origin = Release, 0, false, conn.InRound(r.seq)
 			_ = r.masters[0].p.queueLocked(&call{req: q})
 		}
@@ -212,11 +201,11 @@ func (r *round) recycle() {
 	clear(r.causes)
 	for _, l := range r.loads {
 		l.Batch.Reset()
-		*l = conn.Load{Batch: l.Batch, Ends: l.Ends[:0], Names: l.Names}
+		*l = conn.Load{Batch: l.Batch, Commands: l.Commands[:0], Names: l.Names}
 	}
 	*r = round{
 		entries: r.entries[:0], loads: r.loads[:0],
-		calls: r.calls[:0], tallies: r.tallies[:0], grants: r.grants[:0], unknown: r.unknown[:0], causes: r.causes[:0],
+		calls: r.calls[:0], ballots: r.ballots[:0], grants: r.grants[:0], causes: r.causes[:0],
 	}
 	rounds.Put(r)
 }

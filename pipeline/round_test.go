@@ -166,7 +166,7 @@ func TestAnswerOfAMasterThatIsNotAmongThoseThatCountIsUnknown(t *testing.T) {
 	for i, m := range []int{2, 0, 1} {
 		require.False(t, calls[0].woken())
 		r.voteLocked(r.masters[m], 0, granted)
-		require.Equal(t, []quorum.Tally{{Unknown: 1}, {Unknown: 1, Granted: 1}, {Unknown: 1, Granted: 2}}[i], r.tallies[0])
+		require.Equal(t, []quorum.Tally{{Unknown: 1}, {Unknown: 1, Granted: 1}, {Unknown: 1, Granted: 2}}[i], r.ballots[0].tally)
 	}
 	require.True(t, calls[0].woken())
 	require.Equal(t, quorum.Won, calls[0].out.Verdict)
@@ -194,14 +194,14 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	for i := range 4 {
 		require.NotEmpty(t, r.entries, "after %d have left", i)
 		p := r.whole()
-		p.fail(r.masters[i], 0, len(p.Ends), errTest)
+		p.fail(r.masters[i], 0, len(p.Commands), errTest)
 		r.leave()
 	}
 	require.Empty(t, r.entries)
 	require.Empty(t, r.calls)
 	require.Empty(t, r.loads)
 	used := r.loads[:1][0]
-	require.Empty(t, used.Ends)
+	require.Empty(t, used.Commands)
 	require.Zero(t, used.Batch.Commands())
 	require.Nil(t, used.Entries)
 	require.Nil(t, r.masters)
@@ -267,7 +267,7 @@ func TestRequestThatGoesAloneSharesNoCommand(t *testing.T) {
 		entries[i] = Request{Op: Release, Name: fmt.Sprint("name", i), Alone: i%100 == 50 || i < 20 && i%2 == 0}
 	}
 	l := requireCommands(t, entries)
-	require.Less(t, len(l.Ends), 100, "the others are folded")
+	require.Less(t, len(l.Commands), 100, "the others are folded")
 }
 
 // requireCommands checks the commands for the entries, and returns them.
@@ -276,8 +276,8 @@ func requireCommands(t *testing.T, entries []Request) *conn.Load {
 	r, _ := newRound(1, entries...)
 	l := r.in(0, "", "")
 	next := 0
-	require.Equal(t, len(l.Ends), l.Batch.Commands())
-	for c := range l.Ends {
+	require.Equal(t, len(l.Commands), l.Batch.Commands())
+	for c := range l.Commands {
 		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
 		require.NoError(t, err)
 		from, to := l.EntriesOf(c)
@@ -308,11 +308,11 @@ func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
 	l := r.in(0, "", "")
 	var joined []byte
-	for c := range l.Ends {
+	for c := range l.Commands {
 		joined = append(joined, l.BytesOf(c, c+1)...)
 	}
 	require.Equal(t, l.Batch.Bytes(), joined)
-	require.Equal(t, joined, l.BytesOf(0, len(l.Ends)))
+	require.Equal(t, joined, l.BytesOf(0, len(l.Commands)))
 	require.Empty(t, l.BytesOf(1, 1))
 }
 

@@ -105,7 +105,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 	for len(m.unsent) > 0 && m.onWire < m.budget {
 		p := &m.unsent[0]
 		end, requests := p.fit(m.budget - m.onWire)
-		f := flight{part: *p, first: p.next, end: end, last: end == len(p.Ends), requests: requests, sent: now, writes: writes}
+		f := flight{part: *p, first: p.next, end: end, last: end == len(p.Commands), requests: requests, sent: now, writes: writes}
 		p.next = end
 		m.backlog -= requests
 		if f.last {

@@ -114,7 +114,7 @@ func TestSetsAndOthersShareRounds(t *testing.T) {
 func commandsOf(d conn.Dialect, set string, entries []Request) (commands [][]Request) {
 	l := conn.Load{Entries: entries, Dialect: d}
 	l.Seal(set)
-	for c := range l.Ends {
+	for c := range l.Commands {
 		from, to := l.EntriesOf(c)
 		commands = append(commands, entries[from:to])
 	}
@@ -300,7 +300,7 @@ func TestSetIsNotRepeatedBehindTheReleaseOfOneOfIt(t *testing.T) {
 	require.Equal(t, [][]Request{rest.Entries}, commandsOf(allNative, "", rest.Entries), "together, but no MSETEX")
 	require.True(t, rest.Entries[0].Contended)
 	for i := range 3 {
-		require.Equal(t, quorum.Tally{Unknown: 1}, p.r.tallies[i])
+		require.Equal(t, quorum.Tally{Unknown: 1}, p.r.ballots[i].tally)
 	}
 }
 

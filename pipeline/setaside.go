@@ -32,7 +32,7 @@ func (m *master) setAside(cause error) {
 	}
 	for i := range unsent {
 		w := &unsent[i]
-		w.releases(w.next, len(w.Ends), func(q *Request) {
+		w.releases(w.next, len(w.Commands), func(q *Request) {
 			if m.pending.MustRelease(q.Origin) {
 				m.pending.Add(q, now)
 			}
@@ -49,7 +49,7 @@ func (m *master) setAside(cause error) {
 	}
 	for i := range unsent {
 		w := &unsent[i]
-		w.fail(m, w.next, len(w.Ends), cause)
+		w.fail(m, w.next, len(w.Commands), cause)
 	}
 	s.Close()
 	p.mu.Lock()

@@ -64,12 +64,12 @@ var pipelines = []fault{
 	},
 	{
 		what: "a choice at a master that may have granted it is not released", file: "pipeline/round.go",
-		old: "(t.Granted > 0 || r.unknown[i]&^r.away != 0)", new: "t.Granted > 0",
+		old: "(b.tally.Granted > 0 || b.unknown&^r.away != 0)", new: "b.tally.Granted > 0",
 		tests: "pipeline TestMasterThatGoesAwayKeepsNothingOfAChoice|TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate",
 	},
 	{
 		what: "an MSETEX carries a choice", file: "pipeline/internal/conn/load.go",
-		old: " && !q.OneOf):", new: "):",
+		old: " && !q.OneOf:", new: ":",
 		tests: "pipeline TestFirstOfAChoiceThatIsFreeIsTaken|TestNoCommandCutsAChoice",
 	},
 	{

@@ -11,47 +11,59 @@ const (
 	FoldMax  = 512
 )
 
-// A Fold says which requests may share one command.
-type Fold uint8
+// A Kind says which command carries requests, and so how its reply is read.
+type Kind uint8
 
 const (
-	FoldNone     Fold = iota
-	FoldBatch         // a call of the batch script
-	FoldAcquires      // MSETEX; or a call of the fenced acquire, also for one
-	FoldExtends       // a call of the fenced extend, also for one
-	FoldLine          // a call of a script of a line, for one
-	FoldShared        // a call of the script of readers, also for one
+	KindPlain  Kind = iota // a command or a script for one request
+	KindPass               // a call of the script of Pass, for one
+	KindBatch              // a call of the batch script
+	KindMsetex             // MSETEX
+	// With fencing, the replies to all kinds from here on begin with the mark.
+	KindWait          // a call of the script of Wait, for one
+	KindShared        // a call of the script of readers, also for one
+	KindFencedAcquire // a call of the fenced acquire, also for one
+	KindFencedExtend  // a call of the fenced extend, also for one
 )
 
-// FoldOf returns the fold of a request.
-func (l *Load) FoldOf(q *Request) Fold {
-	switch {
-	case l.Channel != "" && (q.Op == Wait || q.Op == Pass):
-		return FoldLine
-	case q.Op == Intend, q.Shared && !q.Op.Ends():
-		return FoldShared
-	case q.Shared:
-		return FoldBatch
-	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended && !q.OneOf):
-		return FoldAcquires
-	case q.Op == Extend && l.Fenced:
-		return FoldExtends
-	case q.Op == Acquire && q.Set == 0, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
-		return FoldNone
-	}
-	return FoldBatch
+// A Load is requests and the commands that carry them, in one dialect. A set is never cut.
+type Load struct {
+	Entries  []Request
+	Dialect  Dialect
+	Channel  string // that the connection hears; "": it takes no Wait, and a Pass is a Release
+	Fenced   bool   // the acquires and extends are fenced
+	Batch    Batch
+	Commands []Command
+	Names    map[string]struct{} // scratch of foldEnd: the names of the acquires that share a command
 }
 
-// A Load is requests and the commands that carry them, in one dialect. A command for one entry is
-// plain, but for fenced ones. A set is never cut. A command for several is an MSETEX or a call of a script.
-type Load struct {
-	Entries []Request
-	Dialect Dialect
-	Channel string // that the connection hears; "": it takes no Wait, and a Pass is a Release
-	Fenced  bool   // the acquires and extends are fenced
-	Batch   Batch
-	Ends    []int               // by command: the end of its entries
-	Names   map[string]struct{} // scratch of foldEnd: the names in a FoldAcquires
+// A Command is one of a Load. It carries the entries from the last one's End.
+type Command struct {
+	End  int
+	Kind Kind
+}
+
+// kindOf returns the kind of command that carries a request if there are enough neighbours for it.
+func (l *Load) kindOf(q *Request) Kind {
+	switch {
+	case l.Channel != "" && q.Op == Wait:
+		return KindWait
+	case l.Channel != "" && q.Op == Pass:
+		return KindPass
+	case q.Op == Intend, q.Shared && !q.Op.Ends():
+		return KindShared
+	case q.Shared:
+		return KindBatch
+	case q.Op == Acquire && l.Fenced:
+		return KindFencedAcquire
+	case q.Op == Extend && l.Fenced:
+		return KindFencedExtend
+	case q.Op == Acquire && l.Dialect&Msetex != 0 && !q.Contended && !q.OneOf:
+		return KindMsetex
+	case q.Op == Acquire && q.Set == 0, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
+		return KindPlain
+	}
+	return KindBatch
 }
 
 // Seal encodes the entries. It folds enough neighbours that may share a command. With the
@@ -59,41 +71,38 @@ type Load struct {
 func (l *Load) Seal(set string) {
 	l.Fenced = set != ""
 	for from := 0; from < len(l.Entries); {
-		kind, to := l.FoldOf(&l.Entries[from]), l.foldEnd(from)
-		switch entries := l.Entries[from:to]; {
-		case kind == FoldLine:
-			to = from + 1
-			l.Batch.InLine(&entries[0], l.Channel, set)
-		case kind == FoldExtends || kind == FoldAcquires && l.Fenced:
-			l.Batch.fenced(set, entries, l.Dialect)
-		case kind == FoldShared:
+		first := &l.Entries[from]
+		kind := l.kindOf(first)
+		to := l.foldEnd(from, kind)
+		if (kind == KindBatch || kind == KindMsetex) && to-from < FoldFrom && first.Set == 0 && !first.Shared {
+			kind, to = KindPlain, from+1
+		}
+		switch entries := l.Entries[from:to]; kind {
+		case KindPlain:
+			l.Batch.Plain(first, l.Dialect)
+		case KindWait, KindPass:
+			l.Batch.InLine(first, l.Channel, set)
+		case KindShared:
 			l.Batch.shared(set, entries)
-		case to-from < FoldFrom && entries[0].Set == 0 && !entries[0].Shared:
-			to = from + 1
-			l.Batch.Plain(&entries[0], l.Dialect)
-		case kind == FoldAcquires:
+		case KindFencedAcquire, KindFencedExtend:
+			l.Batch.fenced(set, entries, l.Dialect)
+		case KindMsetex:
 			l.Batch.Msetex(entries)
 		default:
 			l.Batch.Fold(entries)
 		}
+		l.Commands = append(l.Commands, Command{End: to, Kind: kind})
 		from = to
-		l.Ends = append(l.Ends, from)
 	}
 }
 
-// foldEnd returns the end of the entries that may share a command with the one at from.
-func (l *Load) foldEnd(from int) int {
+// foldEnd returns the end of the entries that may share a command of a kind with the one at from.
+func (l *Load) foldEnd(from int, kind Kind) int {
 	first := &l.Entries[from]
-	kind := l.FoldOf(first)
-	if kind == FoldNone || kind == FoldLine || first.Alone {
+	if kind == KindPlain || kind == KindWait || kind == KindPass || first.Alone {
 		return UnitEnd(l.Entries, from)
 	}
-	if kind == FoldAcquires {
-		if l.Names == nil {
-			l.Names = make(map[string]struct{})
-		}
-		clear(l.Names)
-	}
+	clear(l.Names)
 	to := from
 	for to < len(l.Entries) {
 		end := UnitEnd(l.Entries, to)
@@ -107,19 +116,22 @@ func (l *Load) foldEnd(from int) int {
 
 // mayFold reports whether requests that stay together may share a command of a kind with first and those
 // between.
-func (l *Load) mayFold(unit []Request, first *Request, kind Fold) bool {
+func (l *Load) mayFold(unit []Request, first *Request, kind Kind) bool {
 	for i := range unit {
 		q := &unit[i]
-		if q.Alone || l.FoldOf(q) != kind {
+		if q.Alone || l.kindOf(q) != kind {
 			return false
 		}
-		if kind != FoldAcquires {
+		if kind != KindMsetex && kind != KindFencedAcquire {
 			continue
 		}
 		// MSETEX takes a name that is there twice, and the last value counts: two callers would
 		// have the lock.
 		if _, twice := l.Names[q.Name]; twice || q.TTL != first.TTL && !l.Fenced {
 			return false
+		}
+		if l.Names == nil {
+			l.Names = make(map[string]struct{})
 		}
 		l.Names[q.Name] = struct{}{}
 	}
@@ -141,7 +153,7 @@ func (l *Load) BytesOf(first, end int) []byte {
 // EntriesOf returns the range of entries that command c carries.
 func (l *Load) EntriesOf(c int) (from, to int) {
 	if c > 0 {
-		from = l.Ends[c-1]
+		from = l.Commands[c-1].End
 	}
-	return from, l.Ends[c]
+	return from, l.Commands[c].End
 }
