@@ -569,10 +569,12 @@ func TestEachSlotHasItsFences(t *testing.T) {
 		for i := range 10 {
 			keys = append(keys, keyOf(i, "name"))
 		}
+		synctest.Wait()                    // all masters have all releases
+		raised := f.e.Stats().FencesRaised // where one was behind
 		f.spread(keys, 500*time.Millisecond)
 		p := mustPermit(t, f.e, "name", 10)
 		require.Greater(t, p.Fence(), last[p.Slot()])
-		require.EqualValues(t, 1, f.e.Stats().FencesRaised)
+		require.Equal(t, raised+1, f.e.Stats().FencesRaised)
 		require.NoError(t, p.Release(t.Context()))
 	})
 }
