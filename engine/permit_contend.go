@@ -152,7 +152,11 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 	slots, e := rand.Perm(c.limit), c.e
 	at := slices.Index(slots, c.first)
 	slots[0], slots[at] = slots[at], slots[0]
-	for most := min(c.limit, firstAsked); ; most = c.limit {
+	most := min(c.limit, firstAsked)
+	if c.state != nil && !c.woken {
+		most = c.limit
+	}
+	for ; ; most = c.limit {
 		var keys []string
 		for _, slot := range slots[:min(most, e.cfg.Queue)] {
 			keys = append(keys, slotKey(slot, c.name))
