@@ -242,19 +242,19 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	if err != nil {
 		return nil, step{}, err
 	}
-	start, next := c.judge(&req, &out, handed)
-	c.sample(&out, start)
+	req.Origin, req.Fence = out.Origin, out.Fence
+	c.sample(&out, handed)
 	if c.shared {
 		c.asksSoon = out.Held < quorum.Size(len(e.cfg.Masters))
-	}
-	if next.hold && !c.shared && e.mustRaise(&out) {
-		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
+	} else if e.mustRaise(&out) {
+		second, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
 			e.undo(req)
 			return nil, step{}, err
 		}
-		next = c.raised(&out, &raised, start)
+		out = raised(&out, &second)
 	}
+	start, next := c.judge(&out, handed)
 	lock, next := c.conclude(&req, &out, next, start)
 	return lock, next, nil
 }
@@ -273,24 +273,23 @@ func (c *contender) request(name string) pipeline.Request {
 	}
 }
 
-// judge returns when the validity of an attempt began, and the next step.
-func (c *contender) judge(req *pipeline.Request, out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
-	req.Origin, req.Fence = out.Origin, out.Fence
+// judge returns when the validity of an attempt began, and the next step. The fencing token has been raised by then.
+func (c *contender) judge(out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
 	start = sentAt(*out, handed)
 	return start, c.next(*out, clock.Now().Sub(start))
 }
 
-// sample notes how long an attempt took. Without contention, a sample is enough.
-func (c *contender) sample(out *pipeline.Outcome, start clock.Instant) {
-	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || c.e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
-		c.e.noteTook(clock.Now().Sub(start))
+// sample notes how long the first round trip of an attempt took. Without contention, a sample is enough.
+func (c *contender) sample(out *pipeline.Outcome, handed clock.Instant) {
+	if out.Verdict != quorum.NoQuorum && (c.made > 0 || c.yieldFirst || c.e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
+		c.e.noteTook(clock.Now().Sub(sentAt(*out, handed)))
 	}
 }
 
-// mustRaise reports whether a quorum is yet to store the fencing token of a granted attempt, since too few
+// mustRaise reports whether a quorum granted an attempt, but is yet to store its fencing token, since too few
 // masters do by their grant. It costs a second round trip, and is rare.
 func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
-	return e.cfg.Fencing && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
+	return e.cfg.Fencing && out.Verdict == quorum.Won && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
 }
 
 // raising returns the request of that second round trip.
@@ -300,12 +299,11 @@ func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.R
 	return req
 }
 
-// raised returns the next step after that second round trip. out becomes the outcome of both.
-func (c *contender) raised(out, second *pipeline.Outcome, start clock.Instant) step {
-	second.Origin, second.Sent = out.Origin, out.Sent
-	*out = *second
-	c.made-- // it is the same attempt
-	return c.next(*second, clock.Now().Sub(start))
+// raised returns the outcome of both round trips.
+func raised(first, second *pipeline.Outcome) pipeline.Outcome {
+	both := *second
+	both.Origin, both.Sent, both.Fence = first.Origin, first.Sent, first.Fence
+	return both
 }
 
 // conclude returns the lock of an attempt; or undoes it, and returns the next step and why the attempt failed.

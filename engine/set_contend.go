@@ -197,13 +197,16 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		}
 	}
 	c.name, c.state = c.keys[kept], c.states[kept]
-	e.counts.attempt(next, outs[0])
+	e.counts.attempt(next, outs[a.best])
 	c.state.failedFor(next.kind)
-	e.undoAll(a.reqs, outs)
+	for i := range outs {
+		a.reqs[i].Alone = outs[i].Denied != nil
+		e.undo(a.reqs[i])
+	}
 	if next.again {
 		c.leave()
 	}
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[0])
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[a.best])
 	return nil, next, nil
 }
 
@@ -211,7 +214,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 type joint struct {
 	reqs  []pipeline.Request
 	outs  []pipeline.Outcome
-	best  int           // whose votes decide: all of a set have the same
+	best  int           // whose votes decide
 	start clock.Instant // of validity
 	next  step
 }
@@ -219,7 +222,7 @@ type joint struct {
 // askJointly asks the masters once. It raises fencing tokens that too few masters store.
 func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (a joint, err error) {
 	e := c.e
-	a.reqs, a.outs = make([]pipeline.Request, len(keys)), make([]pipeline.Outcome, len(keys))
+	a.reqs = make([]pipeline.Request, len(keys))
 	number := e.sets.Add(1)
 	for i, key := range keys {
 		if a.reqs[i] = c.request(key); len(keys) > 1 {
@@ -227,71 +230,29 @@ func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (
 		}
 	}
 	handed := clock.Now()
-	if err := e.askAll(ctx, a.reqs, a.outs); err != nil {
+	var errs []error
+	if a.outs, errs = e.askMany(ctx, a.reqs); cmp.Or(errs...) == nil {
+		for i := range a.outs { // before a raise: fewer may answer that
+			if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
+				a.best = i
+			}
+		}
+		c.sample(&a.outs[a.best], handed)
+		e.raiseLow(ctx, a.reqs, a.outs, errs)
+	}
+	if err := cmp.Or(errs...); err != nil {
+		for i := range errs {
+			if errs[i] == nil { // decided at the moment when ctx ended; the others are undone already
+				e.undo(a.reqs[i])
+			}
+		}
 		return a, err
 	}
-	for i := range a.outs {
-		a.reqs[i].Origin, a.reqs[i].Fence = a.outs[i].Origin, a.outs[i].Fence
-		if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
-			a.best = i
-		}
+	if !oneOf { // all had the same votes, but one may not have been raised
+		a.best = max(0, slices.IndexFunc(a.outs, func(out pipeline.Outcome) bool { return out.Verdict != quorum.Won }))
 	}
-	out := &a.outs[a.best]
-	a.start, a.next = c.judge(&a.reqs[a.best], out, handed)
-	c.sample(out, a.start)
-	if !a.next.hold || !e.cfg.Fencing {
-		return a, nil
-	}
-	second, err := e.raiseAll(ctx, a.reqs, a.outs)
-	if second != nil {
-		a.next = c.raised(out, second, a.start)
-	}
-	return a, err
-}
-
-// askAll asks the masters. If ctx ends first, nothing stays locked.
-func (e *Engine) askAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (failed error) {
-	errs := make([]error, len(reqs))
-	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		outs[i], errs[i] = *out, err
-		failed = cmp.Or(failed, err)
-	})
-	for i := range reqs {
-		if failed != nil && errs[i] == nil { // decided at the moment when ctx ended; the pipeline undoes the others
-			reqs[i].Origin = outs[i].Origin
-			e.undo(reqs[i])
-		}
-	}
-	return failed
-}
-
-// raiseAll raises the fencing tokens that too few masters store. It returns the outcome, if it was needed: one that
-// is not won, or any.
-func (e *Engine) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
-	var raises []pipeline.Request
-	for i := range reqs {
-		if outs[i].Verdict == quorum.Won && e.mustRaise(&outs[i]) {
-			raises = append(raises, e.raising(reqs[i], &outs[i]))
-		}
-	}
-	e.pipe.DoMany(ctx, raises, func(_ int, out *pipeline.Outcome, err error) {
-		failed = cmp.Or(failed, err)
-		if second == nil || out.Verdict != quorum.Won {
-			worst := *out
-			second = &worst
-		}
-	})
-	if failed != nil {
-		e.undoAll(reqs, outs)
-	}
-	return second, failed
-}
-
-func (e *Engine) undoAll(reqs []pipeline.Request, outs []pipeline.Outcome) {
-	for i := range reqs {
-		reqs[i].Alone = outs[i].Denied != nil
-		e.undo(reqs[i])
-	}
+	a.start, a.next = c.judge(&a.outs[a.best], handed)
+	return a, nil
 }
 
 // takeAll gives c the locks of the set that it contended for, or none of them.
