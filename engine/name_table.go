@@ -115,12 +115,12 @@ type waiter struct {
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
-	lock       *Lock                    // handed over
-	inherited  *lease                   // handed over, but to be extended first
-	yieldFirst bool                     // other processes contend first
-	err        error                    // ErrClosed, after Close
-	stop       *context.CancelCauseFunc // of the wait of a contender for a permit; nil: it is none
-	limit      int                      // of the permits that it waits for
+	lock       *Lock              // handed over
+	inherited  *lease             // handed over, but to be extended first
+	yieldFirst bool               // other processes contend first
+	err        error              // ErrClosed, after Close
+	stop       context.CancelFunc // ends the wait of a contender for a permit, and may call user code; nil: it is none
+	limit      int                // of the permits that it waits for
 }
 
 type waiterKind uint8

@@ -115,11 +115,9 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 		}
 	}
 	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 3))
-	during, cancel := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
-	defer cancel()
-	during, stop := context.WithCancelCause(during)
-	defer stop(nil)
-	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: &stop}
+	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
+	defer stop()
+	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
 	c.state.queueFirst(w)
 	var err error
 	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
@@ -239,15 +237,8 @@ func (n *nameState) slotReleased() {
 	}
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	if w := n.wantedLocked().first; w != nil {
-		w.stopWaitLocked(n.shard)
-	}
-}
-
-// stopWaitLocked ends the wait of a contender for a permit, if w is its.
-func (w *waiter) stopWaitLocked(s *shard) {
-	if w.stop != nil {
-		s.ended = append(s.ended, contexts{cancels: map[*context.CancelCauseFunc]struct{}{w.stop: {}}})
+	if w := n.wantedLocked().first; w != nil && w.stop != nil {
+		go w.stop()
 	}
 }
 
