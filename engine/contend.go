@@ -119,14 +119,9 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 		if w == nil {
 			return nil, err
 		}
-		e.counts.waiting.Add(1)
-		got, err := e.names.wait(ctx, n, w)
-		e.counts.waiting.Add(-1)
-		if errors.Is(err, ErrClosed) {
-			return nil, oneline.Join(errTakenHere, err)
-		}
+		got, err := c.park(ctx, w)
 		if err != nil {
-			return nil, e.unlessKnown(c.name, errTakenHere, err)
+			return nil, err
 		}
 		c.begin = clock.Now()
 		if got.lock == nil {
@@ -152,56 +147,64 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 		c.begin = clock.Now()
 	}
-	handed := c.begin // before the attempt was handed to the pipeline
 	if c.yieldFirst && !c.standsInLine(ctx) {
 		// Other processes learn of the release at about the same time, however far the masters
 		// are, and wait for up to a spread. The rest is for slow machines.
 		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
 			return nil, err
 		}
-		handed = clock.Now()
 	}
+	return persist(ctx, c.attempt, c.rest)
+}
+
+// persist makes attempts until one has got what it asks for, or is the last, or an error ends it. It rests in between, and
+// may get it then. An error has that of the attempt before.
+func persist[T any](ctx context.Context, attempt func(context.Context) (*T, step, error), rest func(context.Context, step) (*T, error)) (*T, error) {
 	var last error // of the attempt before
 	for {
-		var lock *Lock
-		var next step
-		var err error
-		if c.standsInLine(ctx) {
-			lock, next, err = c.stand(ctx)
-		} else {
-			lock, next, err = c.attempt(ctx, handed)
+		got, next, err := attempt(ctx)
+		if got == nil && err == nil {
+			if last = next.failed; !next.again {
+				return nil, last
+			}
+			got, err = rest(ctx, next)
 		}
-		if lock != nil {
-			return lock, nil
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, oneline.Join(last, err)
+		case got != nil:
+			return got, nil
 		}
-		if last = next.failed; !next.again {
-			return nil, last
-		}
-		if next.kind == ErrTaken {
-			if c.crowded = true; c.standsInLine(ctx) {
-				continue
-			}
-			c.look(ctx)
-			if err := c.intend(ctx); err != nil {
-				return nil, oneline.Join(last, err)
-			}
-		}
-		if next.await {
-			if err = c.await(ctx, c.name, next); err == nil {
-				err = e.pause(ctx, c.gap())
-			}
-		} else {
-			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
-		}
-		if err != nil {
-			return nil, oneline.Join(last, err)
-		}
-		e.counts.retries.Add(1)
-		handed = clock.Now()
 	}
+}
+
+// rest waits before the next attempt, unless c stands in line from now on.
+func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
+	if next.kind == ErrTaken {
+		if c.crowded = true; c.standsInLine(ctx) {
+			return nil, nil
+		}
+		c.look(ctx)
+		if err := c.intend(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := c.delay(ctx, next)
+	if err == nil && next.await {
+		err = c.e.pause(ctx, c.gap())
+	}
+	if err == nil {
+		c.e.counts.retries.Add(1)
+	}
+	return nil, err
+}
+
+// delay waits for as long as next says.
+func (c *contender) delay(ctx context.Context, next step) error {
+	if next.await {
+		return c.await(ctx, c.name, next)
+	}
+	return c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 }
 
 // await waits until a name may be free, and then for a random delay. All who wait are woken at once, and
@@ -233,10 +236,16 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 	return err
 }
 
-// attempt asks the masters once. It returns the lock, or the next step and why the attempt failed. It returns
+// attempt asks the masters once, or stands in line. It returns the lock, or the next step and why the attempt failed. It returns
 // an error if the masters were not asked or ctx ended.
-func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, step, error) {
-	e := c.e
+func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
+	if c.standsInLine(ctx) {
+		return c.stand(ctx)
+	}
+	e, handed := c.e, c.begin
+	if c.made > 0 || c.yieldFirst { // it has waited since
+		handed = clock.Now()
+	}
 	req := c.request(c.name)
 	out, err := e.pipe.Do(ctx, req)
 	if err != nil {

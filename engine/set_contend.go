@@ -7,13 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/valyala/fastrand"
-
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
-	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -53,7 +49,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 		return nil, err
 	}
 	c.shards = e.names.shardsOf(keys)
-	s, err := c.contend(ctx)
+	s, err := persist(ctx, c.attempt, c.rest)
 	if err != nil {
 		name := c.name[len(e.cfg.Prefix):]
 		err = e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
@@ -63,39 +59,16 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	return s, err
 }
 
-// contend asks the masters until they grant the set, ctx ends or the attempts are used up.
-func (c *setContender) contend(ctx context.Context) (*Set, error) {
-	e := c.e
-	var last error // of the attempt before
-	for {
-		err := c.queueAll(ctx)
-		var s *Set
-		var next step
-		if err == nil {
-			s, next, err = c.attempt(ctx)
-		}
-		switch {
-		case s != nil:
-			return s, nil
-		case err != nil:
-			return nil, oneline.Join(last, err)
-		case !next.again:
-			return nil, next.failed
-		}
-		last = next.failed
-		if err := c.intend(ctx); err != nil {
-			return nil, oneline.Join(last, err)
-		}
-		if next.await {
-			err = c.await(ctx, c.name, next)
-		} else {
-			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
-		}
-		if err != nil {
-			return nil, oneline.Join(last, err)
-		}
-		e.counts.retries.Add(1)
+// rest waits before the next attempt.
+func (c *setContender) rest(ctx context.Context, next step) (*Set, error) {
+	err := c.intend(ctx)
+	if err == nil {
+		err = c.delay(ctx, next)
 	}
+	if err == nil {
+		c.e.counts.retries.Add(1)
+	}
+	return nil, err
 }
 
 // queueAll makes c the contender for all names, at once or after its turn at each that is busy in this process.
@@ -116,14 +89,9 @@ func (c *setContender) queueAll(ctx context.Context) error {
 			return nil
 		}
 		c.name, c.state = n.name, n
-		e.counts.waiting.Add(1)
-		got, err := e.names.wait(ctx, n, w)
-		e.counts.waiting.Add(-1)
-		switch {
-		case errors.Is(err, ErrClosed):
-			return oneline.Join(errTakenHere, err)
-		case err != nil:
-			return e.unlessKnown(c.name, errTakenHere, err)
+		got, err := c.park(ctx, w)
+		if err != nil {
+			return err
 		}
 		c.turn, c.yieldFirst = n, got.yieldFirst
 	}
@@ -175,9 +143,12 @@ func (c *setContender) leave() {
 	c.all, c.turn = false, nil
 }
 
-// attempt asks the masters once, as contender.attempt does. Then c contends no more.
+// attempt contends for all names and asks the masters once, as contender.attempt does. Then c contends no more.
 func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	e := c.e
+	if err := c.queueAll(ctx); err != nil {
+		return nil, step{}, err
+	}
 	a, err := c.askJointly(ctx, c.keys, false)
 	if err != nil {
 		return nil, step{}, err
