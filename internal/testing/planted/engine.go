@@ -188,8 +188,8 @@ var engines = []fault{
 		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest",
 	},
 	{
-		what: "a user's function runs on the keeper", file: "engine/shared.go",
-		old: "go l.holder.warn() // the same", new: "l.holder.warn() // the same",
+		what: "a user's function runs on the keeper", file: "engine/lease.go",
+		old: "go h.warn() // user code", new: "h.warn() // user code",
 		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
 	},
 	{
