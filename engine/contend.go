@@ -120,14 +120,9 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 		if w == nil {
 			return nil, err
 		}
-		e.counts.waiting.Add(1)
-		got, err := e.names.wait(ctx, n, w)
-		e.counts.waiting.Add(-1)
-		if errors.Is(err, ErrClosed) {
-			return nil, oneline.Join(errTakenHere, err)
-		}
+		got, err := c.park(ctx, w)
 		if err != nil {
-			return nil, e.unlessKnown(c.name, errTakenHere, err)
+			return nil, err
 		}
 		c.begin = clock.Now()
 		if got.lock == nil {
@@ -153,56 +148,64 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 		c.begin = clock.Now()
 	}
-	handed := c.begin // before the attempt was handed to the pipeline
 	if c.yieldFirst && !c.standsInLine(ctx) {
 		// Other processes learn of the release at about the same time, however far the masters
 		// are, and wait for up to a spread. The rest is for slow machines.
 		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
 			return nil, err
 		}
-		handed = clock.Now()
 	}
+	return persist(ctx, c.attempt, c.rest)
+}
+
+// persist makes attempts until one has got what it asks for, or is the last, or an error ends it. It rests in between, and
+// may get it then. An error has that of the attempt before.
+func persist[T any](ctx context.Context, attempt func(context.Context) (*T, step, error), rest func(context.Context, step) (*T, error)) (*T, error) {
 	var last error // of the attempt before
 	for {
-		var lock *Lock
-		var next step
-		var err error
-		if c.standsInLine(ctx) {
-			lock, next, err = c.stand(ctx)
-		} else {
-			lock, next, err = c.attempt(ctx, handed)
+		got, next, err := attempt(ctx)
+		if got == nil && err == nil {
+			if last = next.failed; !next.again {
+				return nil, last
+			}
+			got, err = rest(ctx, next)
 		}
-		if lock != nil {
-			return lock, nil
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, oneline.Join(last, err)
+		case got != nil:
+			return got, nil
 		}
-		if last = next.failed; !next.again {
-			return nil, last
-		}
-		if next.kind == ErrTaken {
-			if c.crowded = true; c.standsInLine(ctx) {
-				continue
-			}
-			c.look(ctx)
-			if err := c.intend(ctx); err != nil {
-				return nil, oneline.Join(last, err)
-			}
-		}
-		if next.await {
-			if err = c.await(ctx, c.name, next); err == nil {
-				err = e.pause(ctx, c.gap())
-			}
-		} else {
-			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
-		}
-		if err != nil {
-			return nil, oneline.Join(last, err)
-		}
-		e.counts.retries.Add(1)
-		handed = clock.Now()
 	}
+}
+
+// rest waits before the next attempt, unless c stands in line from now on.
+func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
+	if next.kind == ErrTaken {
+		if c.crowded = true; c.standsInLine(ctx) {
+			return nil, nil
+		}
+		c.look(ctx)
+		if err := c.intend(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := c.delay(ctx, next)
+	if err == nil && next.await {
+		err = c.e.pause(ctx, c.gap())
+	}
+	if err == nil {
+		c.e.counts.retries.Add(1)
+	}
+	return nil, err
+}
+
+// delay waits for as long as next says.
+func (c *contender) delay(ctx context.Context, next step) error {
+	if next.await {
+		return c.await(ctx, c.name, next)
+	}
+	return c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 }
 
 // await waits until a name may be free, and then for a random delay. All who wait are woken at once, and
@@ -231,28 +234,34 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 	return err
 }
 
-// attempt asks the masters once. It returns the lock, or the next step and why the attempt failed. It returns
+// attempt asks the masters once, or stands in line. It returns the lock, or the next step and why the attempt failed. It returns
 // an error if the masters were not asked or ctx ended.
-func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, step, error) {
-	e := c.e
+func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
+	if c.standsInLine(ctx) {
+		return c.stand(ctx)
+	}
+	e, handed := c.e, c.begin
+	if c.made > 0 || c.yieldFirst { // it has waited since
+		handed = clock.Now()
+	}
 	req := c.request(c.name)
 	out, err := e.pipe.Do(ctx, req)
 	if err != nil {
 		return nil, step{}, err
 	}
-	start, next := c.judge(&req, &out, handed)
-	c.sample(&out, start)
+	req.Origin, req.Fence = out.Origin, out.Fence
+	c.sample(&out, handed)
 	if c.shared {
 		c.asksSoon = out.Held < quorum.Size(len(e.cfg.Masters))
-	}
-	if next.hold && !c.shared && e.mustRaise(&out) {
-		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
+	} else if e.mustRaise(&out) {
+		second, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
 			e.undo(req)
 			return nil, step{}, err
 		}
-		next = c.raised(&out, &raised, start)
+		out = raised(&out, &second)
 	}
+	start, next := c.judge(&out, handed)
 	lock, next := c.conclude(&req, &out, next, start)
 	return lock, next, nil
 }
@@ -271,24 +280,23 @@ func (c *contender) request(name string) pipeline.Request {
 	}
 }
 
-// judge returns when the validity of an attempt began, and the next step.
-func (c *contender) judge(req *pipeline.Request, out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
-	req.Origin, req.Fence = out.Origin, out.Fence
+// judge returns when the validity of an attempt began, and the next step. The fencing token has been raised by then.
+func (c *contender) judge(out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
 	start = sentAt(*out, handed)
 	return start, c.next(*out, clock.Now().Sub(start))
 }
 
-// sample notes how long an attempt took. Without contention, a sample is enough.
-func (c *contender) sample(out *pipeline.Outcome, start clock.Instant) {
-	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || c.e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
-		c.e.noteTook(clock.Now().Sub(start))
+// sample notes how long the first round trip of an attempt took. Without contention, a sample is enough.
+func (c *contender) sample(out *pipeline.Outcome, handed clock.Instant) {
+	if out.Verdict != quorum.NoQuorum && (c.made > 0 || c.yieldFirst || c.e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
+		c.e.noteTook(clock.Now().Sub(sentAt(*out, handed)))
 	}
 }
 
-// mustRaise reports whether a quorum is yet to store the fencing token of a granted attempt, since too few
+// mustRaise reports whether a quorum granted an attempt, but is yet to store its fencing token, since too few
 // masters do by their grant. It costs a second round trip, and is rare.
 func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
-	return e.cfg.Fencing && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
+	return e.cfg.Fencing && out.Verdict == quorum.Won && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
 }
 
 // raising returns the request of that second round trip.
@@ -298,12 +306,11 @@ func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.R
 	return req
 }
 
-// raised returns the next step after that second round trip. out becomes the outcome of both.
-func (c *contender) raised(out, second *pipeline.Outcome, start clock.Instant) step {
-	second.Origin, second.Sent = out.Origin, out.Sent
-	*out = *second
-	c.made-- // it is the same attempt
-	return c.next(*second, clock.Now().Sub(start))
+// raised returns the outcome of both round trips.
+func raised(first, second *pipeline.Outcome) pipeline.Outcome {
+	both := *second
+	both.Origin, both.Sent, both.Fence = first.Origin, first.Sent, first.Fence
+	return both
 }
 
 // conclude returns the lock of an attempt; or undoes it, and returns the next step and why the attempt failed.

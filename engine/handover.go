@@ -63,7 +63,9 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	q.popLocked()
 	l.holder = l.handleLocked()
 	w.lock = l.holder
-	w.stopWaitLocked(n.shard)
+	if w.stop != nil {
+		go w.stop()
+	}
 	w.ready <- struct{}{}
 	return false, false
 }

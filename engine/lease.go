@@ -32,15 +32,14 @@ type lease struct {
 
 	// The shard's mutex guards the following.
 	ended     bool
-	expired   bool             // ended because validity ran out
-	holder    *Lock            // nil while nobody holds it, or several readers do
-	readers   map[*Lock]reader // from the second reader on
-	forever   int              // of them are kept without an end
-	handed    int              // how often it was handed over
-	revealed  bool             // others may have the token: it must not be handed over
-	leads     bool             // its holder is a leader: it is not handed over either
-	longest   time.Duration    // longest ttl that a master may have been sent
-	extension *extension       // the Extend that is under way; nil: none is
+	expired   bool               // ended because validity ran out
+	holder    *Lock              // nil while nobody holds it, or several readers do
+	readers   map[*Lock]struct{} // from the second reader on
+	handed    int                // how often it was handed over
+	revealed  bool               // others may have the token: it must not be handed over
+	leads     bool               // its holder is a leader: it is not handed over either
+	longest   time.Duration      // longest ttl that a master may have been sent
+	extension *extension         // the Extend that is under way; nil: none is
 	renewal
 
 	due   clock.Instant // when the keeper runs onDue; guarded by keeper.mu, like index
@@ -252,9 +251,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	default:
 		l.renewed(sentAt(a.out, l.asked), now)
 	}
-	if l.readers != nil && !l.ended {
-		l.sumLocked(now)
-	}
+	l.sumLocked(now)
 	l.scheduleLocked(now)
 	if a.x != nil {
 		l.extension, a.x.err = nil, err
@@ -280,17 +277,51 @@ func (l *lease) onDue(now clock.Instant) {
 	l.state.shard.mu.Lock()
 	defer l.state.shard.unlock()
 	for !l.ended {
+		l.sumLocked(now)
 		do, again := l.next(now)
 		switch do {
 		case idle:
 			l.e.keeper.schedule(l, again)
 			return
 		case warn:
-			l.warnLocked(now)
+			l.warnLocked()
 		case renew:
 			l.e.keeper.send(l)
 		case expire:
 			l.expireLocked(now)
+		}
+	}
+}
+
+// sumLocked has the renewal do what the holders ask for: it goes on while one wants that, and warns the next one. Holders who
+// change that only make the keeper run onDue sooner.
+func (l *lease) sumLocked(now clock.Instant) {
+	var stop clock.Instant
+	kept, forever := false, false
+	l.warn, l.warned = 0, false
+	for h := range l.holders {
+		if h.kept {
+			kept, forever, stop = true, forever || h.stop.IsZero(), later(stop, h.stop)
+		}
+		if h.warned != l.until {
+			l.warn = max(l.warn, h.left)
+		}
+	}
+	if forever {
+		stop = clock.Instant{}
+	}
+	if kept {
+		l.keep(now, stop)
+	}
+	l.kept = kept
+}
+
+// warnLocked warns the holders that want to be warned first.
+func (l *lease) warnLocked() {
+	for h := range l.holders {
+		if h.warned != l.until && h.left >= l.warn {
+			go h.warn() // user code: it may block
+			h.warned = l.until
 		}
 	}
 }

@@ -30,7 +30,11 @@ type Lock struct {
 	released bool          // Release was called
 	done     chan struct{} // made when somebody asks; closed with end
 	cancels  map[*context.CancelCauseFunc]struct{}
-	warn     func() // what WarnBefore runs; nil: nothing
+	kept     bool          // KeepAlive was called
+	stop     clock.Instant // of the renewals that it asks for; zero: never
+	warn     func()        // what WarnBefore runs
+	left     time.Duration // how long before the end of validity; 0: never
+	warned   clock.Instant // the end of validity of which it was warned
 }
 
 // Name returns the name that was locked.
@@ -178,14 +182,11 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	if l.end != nil {
 		return l.end
 	}
-	stop := clock.Instant{}
+	l.kept, l.stop = true, clock.Instant{}
 	if max > 0 {
-		stop = now.Add(max)
+		l.stop = now.Add(max)
 	}
-	asks := l.lease.readers[l]
-	if asks.kept, asks.stop = true, stop; !l.lease.asksLocked(l, now, asks) {
-		l.lease.keep(now, stop)
-	}
+	l.lease.keep(now, l.stop)
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -207,14 +208,11 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	if l.end != nil {
 		return l.end
 	}
-	l.warn = fn
 	if fn == nil {
 		left = 0
 	}
-	asks := l.lease.readers[l]
-	if asks.warn, asks.warned = left, (clock.Instant{}); !l.lease.asksLocked(l, now, asks) {
-		l.lease.warn, l.lease.warned = left, false
-	}
+	l.warn, l.left, l.warned = fn, left, clock.Instant{}
+	l.lease.warn, l.lease.warned = left, false
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -299,9 +297,6 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	if !l.lease.asksLocked(l, r.began, reader{}) {
-		l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
-	}
 	return nil
 }
 
@@ -371,5 +366,6 @@ func (l *Lock) endLocked(why error) {
 	if s := l.lease.state.shard; len(l.cancels) > 0 {
 		s.ended = append(s.ended, contexts{l.cancels, why})
 	}
-	l.cancels, l.warn = nil, nil
+	l.cancels, l.warn, l.left = nil, nil, 0
+	l.kept = false // no renewals while its contexts are cancelled: user code may not return
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"muxlock/internal/clock"
 	"muxlock/pipeline"
 )
 
@@ -29,7 +28,7 @@ type Result struct {
 // Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
 	results := make([]Result, len(names))
-	asked := make([]oneOfMany, 0, len(names))
+	asked, index := make([]contender, 0, len(names)), make([]int, 0, len(names))
 	reqs := make([]pipeline.Request, 0, len(names))
 	for i, name := range names {
 		c := e.newContender(1, false)
@@ -43,61 +42,50 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 			results[i].Err = err
 			continue
 		}
-		asked = append(asked, oneOfMany{c, &results[i]})
-		reqs = append(reqs, c.request(c.name))
+		asked, index, reqs = append(asked, c), append(index, i), append(reqs, c.request(c.name))
 	}
-	var low []lowFence
-	var raises []pipeline.Request
-	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		o := &asked[i]
+	outs, errs := e.askMany(ctx, reqs)
+	e.raiseLow(ctx, reqs, outs, errs)
+	for i, err := range errs {
+		c, result := &asked[i], &results[index[i]]
+		if err == nil {
+			start, next := c.judge(&outs[i], c.asked)
+			result.Lock, next = c.conclude(&reqs[i], &outs[i], next, start)
+			err = next.failed
+		}
 		if err != nil {
-			o.fail(err)
-			return
+			result.Err = e.notAcquired(names[index[i]], c.asked, c.made, c.quit(err))
 		}
-		start, next := o.judge(&reqs[i], out, o.asked)
-		if next.hold && e.mustRaise(out) {
-			low = append(low, lowFence{o, &reqs[i], *out, start})
-			raises = append(raises, e.raising(reqs[i], out))
-			return
-		}
-		o.finish(&reqs[i], out, next, start)
-	})
-	e.pipe.DoMany(ctx, raises, func(i int, out *pipeline.Outcome, err error) {
-		l := &low[i]
-		if err != nil {
-			e.undo(*l.req)
-			l.fail(err)
-			return
-		}
-		next := l.raised(&l.out, out, l.start)
-		l.finish(l.req, &l.out, next, l.start)
-	})
+	}
 	return results
 }
 
-// oneOfMany is the one attempt at a name of AcquireMany.
-type oneOfMany struct {
-	contender
-	result *Result
+// askMany asks the masters for many locks in one round trip.
+func (e *Engine) askMany(ctx context.Context, reqs []pipeline.Request) (outs []pipeline.Outcome, errs []error) {
+	outs, errs = make([]pipeline.Outcome, len(reqs)), make([]error, len(reqs))
+	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
+		outs[i], errs[i] = *out, err
+		reqs[i].Origin, reqs[i].Fence = out.Origin, out.Fence
+	})
+	return outs, errs
 }
 
-// lowFence is one of many that was granted, and whose fencing token too few masters store.
-type lowFence struct {
-	*oneOfMany
-	req   *pipeline.Request
-	out   pipeline.Outcome
-	start clock.Instant
-}
-
-func (o *oneOfMany) finish(req *pipeline.Request, out *pipeline.Outcome, next step, start clock.Instant) {
-	lock, next := o.conclude(req, out, next, start)
-	if o.result.Lock = lock; lock == nil {
-		o.fail(next.failed)
+// raiseLow raises the fencing tokens that too few masters store, in a second round trip. outs become the outcomes of both.
+// It undoes an attempt that gets an error by it.
+func (e *Engine) raiseLow(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome, errs []error) {
+	var low []int
+	var raises []pipeline.Request
+	for i := range reqs {
+		if errs[i] == nil && e.mustRaise(&outs[i]) {
+			low, raises = append(low, i), append(raises, e.raising(reqs[i], &outs[i]))
+		}
 	}
-}
-
-func (o *oneOfMany) fail(why error) {
-	o.result.Err = o.e.notAcquired(o.name[len(o.e.cfg.Prefix):], o.asked, o.made, o.quit(why))
+	e.pipe.DoMany(ctx, raises, func(k int, second *pipeline.Outcome, err error) {
+		i := low[k]
+		if outs[i], errs[i] = raised(&outs[i], second), err; err != nil {
+			e.undo(reqs[i])
+		}
+	})
 }
 
 // ReleaseMany is Release for each of many locks of this engine in one call. A nil Lock is left out, such as

@@ -11,6 +11,7 @@ import (
 
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
 )
 
 // A nameTable has the state of each name that this process locks. Of all goroutines that want one name, one
@@ -115,12 +116,12 @@ type waiter struct {
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
-	lock       *Lock                    // handed over
-	inherited  *lease                   // handed over, but to be extended first
-	yieldFirst bool                     // other processes contend first
-	err        error                    // ErrClosed, after Close
-	stop       *context.CancelCauseFunc // of the wait of a contender for a permit; nil: it is none
-	limit      int                      // of the permits that it waits for
+	lock       *Lock              // handed over
+	inherited  *lease             // handed over, but to be extended first
+	yieldFirst bool               // other processes contend first
+	closed     bool               // the engine is
+	stop       context.CancelFunc // ends the wait of a contender for a permit, and may call user code; nil: it is none
+	limit      int                // of the permits that it waits for
 }
 
 type waiterKind uint8
@@ -335,10 +336,12 @@ func (n *nameState) stopContending(yieldFirst bool) {
 	n.contendNextLocked(yieldFirst, nil)
 }
 
-// wait parks the caller until it leaves the queue or ctx ends. If it is given something just as ctx ends,
-// wait passes that on to the next.
-func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got waiter, err error) {
-	left := false
+// park waits until w has left the queue of c.state or ctx ends. If w is given something just as ctx ends,
+// park passes that on to the next.
+func (c *contender) park(ctx context.Context, w *waiter) (got waiter, err error) {
+	n, left := c.state, false
+	c.e.counts.waiting.Add(1)
+	defer c.e.counts.waiting.Add(-1)
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
@@ -355,11 +358,13 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 	}
 	got = *w
 	*w = waiter{ready: w.ready}
-	t.waiters.Put(w)
+	c.e.names.waiters.Put(w)
 	switch {
+	case err == nil && got.closed:
+		return got, oneline.Join(errTakenHere, ErrClosed)
 	case err == nil:
-		return got, got.err
-	case left || got.err != nil:
+		return got, nil
+	case left || got.closed:
 	case got.lock != nil:
 		_ = got.lock.Release(ctx) // to the next; it does not matter that ctx has ended
 	default:
@@ -368,7 +373,7 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 		}
 		n.stopContending(got.yieldFirst)
 	}
-	return waiter{}, err
+	return waiter{}, c.e.unlessKnown(c.name, errTakenHere, err)
 }
 
 // close ends all leases, and the wait of all waiters with ErrClosed. Contenders release what they are granted
@@ -381,7 +386,7 @@ func (t *nameTable) close() {
 		s.closed = true
 		for _, n := range s.states {
 			for w := n.popLocked(); w != nil; w = n.popLocked() {
-				w.err = ErrClosed
+				w.closed = true
 				w.ready <- struct{}{}
 			}
 			for _, l := range slices.Concat(n.apart, []*lease{n.lease}) {

@@ -12,7 +12,6 @@ import (
 
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
@@ -61,7 +60,7 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 }
 
 // contend asks the masters until they grant a permit, ctx ends or the attempts are used up.
-func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
+func (c *permitContender) contend(ctx context.Context) (*Lock, error) {
 	queues, err := c.e.names.beginPermit(c)
 	if err != nil {
 		return nil, err
@@ -72,24 +71,11 @@ func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 		return nil, errTakenHere
 	}
 	if queues {
-		lock, err = c.wait(ctx, step{})
-	}
-	var last error // of the attempt before
-	for lock == nil && err == nil {
-		var next step
-		if lock, next, err = c.attempt(ctx); lock != nil || err != nil {
-			break
+		if lock, err := c.wait(ctx, step{}); lock != nil || err != nil {
+			return lock, err
 		}
-		if last = next.failed; !next.again {
-			return nil, last
-		}
-		c.e.counts.retries.Add(1)
-		lock, err = c.wait(ctx, next)
 	}
-	if err != nil {
-		err = oneline.Join(last, err)
-	}
-	return lock, err
+	return persist(ctx, c.attempt, c.wait)
 }
 
 // end lets the next of this process contend.
@@ -104,6 +90,9 @@ func (c *permitContender) end() {
 // wait for a slot if nobody was refused one since c was.
 func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	e := c.e
+	if next.again {
+		e.counts.retries.Add(1)
+	}
 	if c.state == nil {
 		lock, err := c.queue(ctx, true)
 		if lock != nil || err != nil {
@@ -115,11 +104,9 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 		}
 	}
 	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 3))
-	during, cancel := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
-	defer cancel()
-	during, stop := context.WithCancelCause(during)
-	defer stop(nil)
-	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: &stop}
+	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
+	defer stop()
+	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
 	c.state.queueFirst(w)
 	var err error
 	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
@@ -243,15 +230,8 @@ func (n *nameState) slotReleased() {
 	}
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	if w := n.wantedLocked().first; w != nil {
-		w.stopWaitLocked(n.shard)
-	}
-}
-
-// stopWaitLocked ends the wait of a contender for a permit, if w is its.
-func (w *waiter) stopWaitLocked(s *shard) {
-	if w.stop != nil {
-		s.ended = append(s.ended, contexts{cancels: map[*context.CancelCauseFunc]struct{}{w.stop: {}}})
+	if w := n.wantedLocked().first; w != nil && w.stop != nil {
+		go w.stop()
 	}
 }
 

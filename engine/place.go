@@ -418,7 +418,7 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	}
 	p.mu.Unlock()
 	if p.fenced {
-		var out pipeline.Outcome
+		out := pipeline.Outcome{Verdict: quorum.Won}
 		req.Fence, out.Granted, out.Stored = fencing.Decide(fences)
 		if e.mustRaise(&out) {
 			out, err := e.pipe.Do(ctx, e.raising(req, &out))

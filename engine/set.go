@@ -106,7 +106,7 @@ func (s *Set) WarnBefore(left time.Duration, fn func()) error {
 func (s *Set) stopRenewals() {
 	for _, l := range s.locks {
 		if l.lock(); l.end == nil {
-			l.lease.kept = false
+			l.kept = false
 		}
 		l.unlock()
 	}

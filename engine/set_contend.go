@@ -7,13 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/valyala/fastrand"
-
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
-	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -53,7 +49,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 		return nil, err
 	}
 	c.shards = e.names.shardsOf(keys)
-	s, err := c.contend(ctx)
+	s, err := persist(ctx, c.attempt, c.rest)
 	if err != nil {
 		name := c.name[len(e.cfg.Prefix):]
 		err = e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
@@ -63,39 +59,16 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	return s, err
 }
 
-// contend asks the masters until they grant the set, ctx ends or the attempts are used up.
-func (c *setContender) contend(ctx context.Context) (*Set, error) {
-	e := c.e
-	var last error // of the attempt before
-	for {
-		err := c.queueAll(ctx)
-		var s *Set
-		var next step
-		if err == nil {
-			s, next, err = c.attempt(ctx)
-		}
-		switch {
-		case s != nil:
-			return s, nil
-		case err != nil:
-			return nil, oneline.Join(last, err)
-		case !next.again:
-			return nil, next.failed
-		}
-		last = next.failed
-		if err := c.intend(ctx); err != nil {
-			return nil, oneline.Join(last, err)
-		}
-		if next.await {
-			err = c.await(ctx, c.name, next)
-		} else {
-			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
-		}
-		if err != nil {
-			return nil, oneline.Join(last, err)
-		}
-		e.counts.retries.Add(1)
+// rest waits before the next attempt.
+func (c *setContender) rest(ctx context.Context, next step) (*Set, error) {
+	err := c.intend(ctx)
+	if err == nil {
+		err = c.delay(ctx, next)
 	}
+	if err == nil {
+		c.e.counts.retries.Add(1)
+	}
+	return nil, err
 }
 
 // queueAll makes c the contender for all names, at once or after its turn at each that is busy in this process.
@@ -116,14 +89,9 @@ func (c *setContender) queueAll(ctx context.Context) error {
 			return nil
 		}
 		c.name, c.state = n.name, n
-		e.counts.waiting.Add(1)
-		got, err := e.names.wait(ctx, n, w)
-		e.counts.waiting.Add(-1)
-		switch {
-		case errors.Is(err, ErrClosed):
-			return oneline.Join(errTakenHere, err)
-		case err != nil:
-			return e.unlessKnown(c.name, errTakenHere, err)
+		got, err := c.park(ctx, w)
+		if err != nil {
+			return err
 		}
 		c.turn, c.yieldFirst = n, got.yieldFirst
 	}
@@ -175,9 +143,12 @@ func (c *setContender) leave() {
 	c.all, c.turn = false, nil
 }
 
-// attempt asks the masters once, as contender.attempt does. Then c contends no more.
+// attempt contends for all names and asks the masters once, as contender.attempt does. Then c contends no more.
 func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	e := c.e
+	if err := c.queueAll(ctx); err != nil {
+		return nil, step{}, err
+	}
 	a, err := c.askJointly(ctx, c.keys, false)
 	if err != nil {
 		return nil, step{}, err
@@ -197,13 +168,16 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 		}
 	}
 	c.name, c.state = c.keys[kept], c.states[kept]
-	e.counts.attempt(next, outs[0])
+	e.counts.attempt(next, outs[a.best])
 	c.state.failedFor(next.kind)
-	e.undoAll(a.reqs, outs)
+	for i := range outs {
+		a.reqs[i].Alone = outs[i].Denied != nil
+		e.undo(a.reqs[i])
+	}
 	if next.again {
 		c.leave()
 	}
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[0])
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[a.best])
 	return nil, next, nil
 }
 
@@ -211,7 +185,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 type joint struct {
 	reqs  []pipeline.Request
 	outs  []pipeline.Outcome
-	best  int           // whose votes decide: all of a set have the same
+	best  int           // whose votes decide
 	start clock.Instant // of validity
 	next  step
 }
@@ -219,7 +193,7 @@ type joint struct {
 // askJointly asks the masters once. It raises fencing tokens that too few masters store.
 func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (a joint, err error) {
 	e := c.e
-	a.reqs, a.outs = make([]pipeline.Request, len(keys)), make([]pipeline.Outcome, len(keys))
+	a.reqs = make([]pipeline.Request, len(keys))
 	number := e.sets.Add(1)
 	for i, key := range keys {
 		if a.reqs[i] = c.request(key); len(keys) > 1 {
@@ -227,71 +201,29 @@ func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (
 		}
 	}
 	handed := clock.Now()
-	if err := e.askAll(ctx, a.reqs, a.outs); err != nil {
+	var errs []error
+	if a.outs, errs = e.askMany(ctx, a.reqs); cmp.Or(errs...) == nil {
+		for i := range a.outs { // before a raise: fewer may answer that
+			if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
+				a.best = i
+			}
+		}
+		c.sample(&a.outs[a.best], handed)
+		e.raiseLow(ctx, a.reqs, a.outs, errs)
+	}
+	if err := cmp.Or(errs...); err != nil {
+		for i := range errs {
+			if errs[i] == nil { // decided at the moment when ctx ended; the others are undone already
+				e.undo(a.reqs[i])
+			}
+		}
 		return a, err
 	}
-	for i := range a.outs {
-		a.reqs[i].Origin, a.reqs[i].Fence = a.outs[i].Origin, a.outs[i].Fence
-		if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
-			a.best = i
-		}
+	if !oneOf { // all had the same votes, but one may not have been raised
+		a.best = max(0, slices.IndexFunc(a.outs, func(out pipeline.Outcome) bool { return out.Verdict != quorum.Won }))
 	}
-	out := &a.outs[a.best]
-	a.start, a.next = c.judge(&a.reqs[a.best], out, handed)
-	c.sample(out, a.start)
-	if !a.next.hold || !e.cfg.Fencing {
-		return a, nil
-	}
-	second, err := e.raiseAll(ctx, a.reqs, a.outs)
-	if second != nil {
-		a.next = c.raised(out, second, a.start)
-	}
-	return a, err
-}
-
-// askAll asks the masters. If ctx ends first, nothing stays locked.
-func (e *Engine) askAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (failed error) {
-	errs := make([]error, len(reqs))
-	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		outs[i], errs[i] = *out, err
-		failed = cmp.Or(failed, err)
-	})
-	for i := range reqs {
-		if failed != nil && errs[i] == nil { // decided at the moment when ctx ended; the pipeline undoes the others
-			reqs[i].Origin = outs[i].Origin
-			e.undo(reqs[i])
-		}
-	}
-	return failed
-}
-
-// raiseAll raises the fencing tokens that too few masters store. It returns the outcome, if it was needed: one that
-// is not won, or any.
-func (e *Engine) raiseAll(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome) (second *pipeline.Outcome, failed error) {
-	var raises []pipeline.Request
-	for i := range reqs {
-		if outs[i].Verdict == quorum.Won && e.mustRaise(&outs[i]) {
-			raises = append(raises, e.raising(reqs[i], &outs[i]))
-		}
-	}
-	e.pipe.DoMany(ctx, raises, func(_ int, out *pipeline.Outcome, err error) {
-		failed = cmp.Or(failed, err)
-		if second == nil || out.Verdict != quorum.Won {
-			worst := *out
-			second = &worst
-		}
-	})
-	if failed != nil {
-		e.undoAll(reqs, outs)
-	}
-	return second, failed
-}
-
-func (e *Engine) undoAll(reqs []pipeline.Request, outs []pipeline.Outcome) {
-	for i := range reqs {
-		reqs[i].Alone = outs[i].Denied != nil
-		e.undo(reqs[i])
-	}
+	a.start, a.next = c.judge(&a.outs[a.best], handed)
+	return a, nil
 }
 
 // takeAll gives c the locks of the set that it contended for, or none of them.

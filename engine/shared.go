@@ -57,22 +57,6 @@ func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 	return nil
 }
 
-// A reader is what one of the holders of a shared lease asks of its renewals.
-type reader struct {
-	kept   bool
-	stop   clock.Instant // of the renewals; zero: never
-	warn   time.Duration // 0: never
-	warned clock.Instant // the end of validity of which it was warned
-}
-
-// keptForever is 1 if the reader asks for renewals without an end.
-func (r reader) keptForever() int {
-	if r.kept && r.stop.IsZero() {
-		return 1
-	}
-	return 0
-}
-
 // mayJoinLocked reports whether a reader that wants ttl may join the lease.
 func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
 	return !l.ended && l.mayHandOver(now) && l.until.Left(now) >= ttl/2
@@ -81,15 +65,10 @@ func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
 // joinLocked adds a reader.
 func (l *lease) joinLocked(ttl time.Duration) *Lock {
 	if l.readers == nil {
-		first := reader{kept: l.kept, stop: l.stop, warn: l.warn}
-		if l.warned {
-			first.warned = l.until
-		}
-		l.readers, l.forever = map[*Lock]reader{l.holder: first}, first.keptForever()
-		l.holder = nil
+		l.readers, l.holder = map[*Lock]struct{}{l.holder: {}}, nil
 	}
 	h := l.handleLocked()
-	l.readers[h] = reader{}
+	l.readers[h] = struct{}{}
 	l.ttl = max(l.ttl, ttl)
 	return h
 }
@@ -106,55 +85,6 @@ func (n *nameState) letInLocked(now clock.Instant) {
 		n.popLocked()
 		w.lock = n.lease.joinLocked(w.ttl)
 		w.ready <- struct{}{}
-	}
-}
-
-// asksLocked notes what a reader asks of the renewals. It reports false if h is not one of several readers.
-func (l *lease) asksLocked(h *Lock, now clock.Instant, asks reader) bool {
-	before, reads := l.readers[h]
-	if !reads {
-		return false
-	}
-	l.readers[h] = asks
-	l.forever += asks.keptForever() - before.keptForever()
-	if l.forever == 0 || !l.kept || !l.stop.IsZero() || before.warn != 0 || asks.warn != 0 { // else another keeps it as it is
-		l.sumLocked(now)
-	}
-	return true
-}
-
-// sumLocked has the renewals do what some reader asks for: they go on while one wants that, and warn the next one.
-func (l *lease) sumLocked(now clock.Instant) {
-	var all reader
-	l.warn, l.warned = 0, false
-	for _, r := range l.readers {
-		all.kept, all.stop = all.kept || r.kept, later(all.stop, r.stop)
-		if r.warned != l.until {
-			l.warn = max(l.warn, r.warn)
-		}
-	}
-	if l.forever > 0 {
-		all.stop = clock.Instant{}
-	}
-	if l.kept = l.kept && all.kept; all.kept {
-		l.keep(now, all.stop)
-	}
-	l.scheduleLocked(now)
-}
-
-// warnLocked warns the readers whose time has come, or the only holder.
-func (l *lease) warnLocked(now clock.Instant) {
-	for h, r := range l.readers {
-		if h.warn != nil && r.warned != l.until && l.until.Left(now) <= r.warn {
-			go h.warn() // user code: it may block
-			r.warned = l.until
-			l.readers[h] = r
-		}
-	}
-	if l.readers != nil {
-		l.sumLocked(now)
-	} else if l.holder != nil && l.holder.warn != nil {
-		go l.holder.warn() // the same
 	}
 }
 

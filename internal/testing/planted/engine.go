@@ -19,22 +19,22 @@ var engines = []fault{
 	},
 	{
 		what: "validity of a lock whose token was raised counts from the raise", file: "engine/contend.go",
-		old: "next = c.raised(&out, &raised, start)", new: "start = clock.Now()\n\t\tnext = c.raised(&out, &raised, start)",
+		old: "both.Origin, both.Sent, both.Fence = first.Origin, first.Sent, first.Fence", new: "both.Origin, both.Fence = first.Origin, first.Fence",
 		tests: "engine TestValidityOfALockThatWasRaisedCountsFromItsAcquire",
 	},
 	{
 		what: "a fencing token that a quorum does not store is not raised", file: "engine/contend.go",
-		old: "return e.cfg.Fencing && !fencing.Counts(", new: "return e.cfg.Fencing && out.Fence == 0 && !fencing.Counts(",
+		old: "out.Verdict == quorum.Won && !fencing.Counts(", new: "out.Verdict == quorum.Won && out.Fence == 0 && !fencing.Counts(",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{
 		what: "fencing tokens of many names are not raised", file: "engine/many.go",
-		old: "if next.hold && e.mustRaise(out) {", new: "if next.hold && e.mustRaise(out) && out.Fence == 0 {",
-		tests: "engine TestManyFencingTokensAreRaisedTogether",
+		old: "if errs[i] == nil && e.mustRaise(&outs[i]) {", new: "if errs[i] == nil && e.mustRaise(&outs[i]) && outs[i].Fence == 0 {",
+		tests: "engine TestManyFencingTokensAreRaisedTogether|TestSetHasAFenceForEachName",
 	},
 	{
 		what: "a name of many that was not acquired stays contended", file: "engine/many.go",
-		old: "o.made, o.quit(why))", new: "o.made, why)",
+		old: "c.made, c.quit(err))\n\t\t}\n\t}\n\treturn results", new: "c.made, err)\n\t\t}\n\t}\n\treturn results",
 		tests: "engine TestOneOfManyThatGetsNoLockLetsTheNextContend",
 	},
 	{
@@ -94,7 +94,7 @@ var engines = []fault{
 	},
 	{
 		what: "a reader raises a register", file: "engine/contend.go",
-		old: "if next.hold && !c.shared && e.mustRaise", new: "if next.hold && e.mustRaise",
+		old: "\t} else if e.mustRaise", new: "\t}\n\tif e.mustRaise",
 		tests: "engine TestManyReadOrOneWritesOnRealMasters",
 	},
 	{
@@ -108,18 +108,13 @@ var engines = []fault{
 		tests: "engine TestSetIsAcquiredWholeOrNotAtAll|TestSetsThatCrossNeitherWaitForEachOtherNorShareAName",
 	},
 	{
-		what: "fencing tokens of a set are not raised", file: "engine/set_contend.go",
-		old: "Won && e.mustRaise(&outs[i]) {", new: "Won && e.mustRaise(&outs[i]) && outs[i].Fence == 0 {",
-		tests: "engine TestSetHasAFenceForEachName",
-	},
-	{
 		what: "a permit that is released at the masters wakes nobody here", file: "engine/lock.go",
 		old: "\tstate.slotReleased()\n", new: "",
 		tests: "engine TestPermitReleasedAtTheMastersWakesWhoWaitsHere",
 	},
 	{
 		what: "a permit is won by votes on several slots", file: "engine/set_contend.go",
-		old: "\tout := &a.outs[a.best]\n", new: "\tout := &a.outs[a.best]\n\tif granted := uint8(0); oneOf {\n\t\tfor i := range a.outs {\n\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t}\n\t\tif int(granted) >= quorum.Size(len(e.cfg.Masters)) {\n\t\t\tout.Verdict = quorum.Won\n\t\t}\n\t}\n",
+		old: "\t\tc.sample(&a.outs[a.best], handed)\n", new: "\t\tc.sample(&a.outs[a.best], handed)\n\t\tif granted := uint8(0); oneOf {\n\t\t\tfor i := range a.outs {\n\t\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t\t}\n\t\t\tif int(granted) >= quorum.Size(len(e.cfg.Masters)) {\n\t\t\t\ta.outs[a.best].Verdict = quorum.Won\n\t\t\t}\n\t\t}\n",
 		tests: "engine TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
 	},
 	{
@@ -198,8 +193,8 @@ var engines = []fault{
 		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest",
 	},
 	{
-		what: "a user's function runs on the keeper", file: "engine/shared.go",
-		old: "go l.holder.warn() // the same", new: "l.holder.warn() // the same",
+		what: "a user's function runs on the keeper", file: "engine/lease.go",
+		old: "go h.warn() // user code", new: "h.warn() // user code",
 		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
 	},
 	{
