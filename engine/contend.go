@@ -32,7 +32,7 @@ type contender struct {
 	intended     clock.Instant // when it last kept new readers out; zero: never
 	asksSoon     bool          // readers have the name, or an intent keeps c out: nobody says when that ends
 	shared       bool          // it wants to read
-	intends      bool          // it kept new readers out
+	readers      bool          // had the name when it was last asked for here
 	limit        int           // of the permits of which it wants one; 0: it wants none
 	waitWhenFull bool
 }
@@ -154,6 +154,10 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
 			return nil, err
 		}
+	}
+	if c.readers && !c.shared && c.most != 1 { // they had it the last time
+		c.readers, c.asksSoon = false, true
+		c.keepReadersOut()
 	}
 	return persist(ctx, c.attempt, c.rest)
 }
@@ -381,6 +385,9 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	n := l.state
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
+	if !l.shared {
+		n.read = c.readers
+	}
 	n.letInLocked(now)
 	if n.first != nil || l.short {
 		l.scheduleLocked(now)

@@ -232,8 +232,8 @@ func (p *place) keepReadersOut() {
 	}
 	p.mu.Unlock() // Hear is called under the pipeline's locks
 	if readers {
-		p.c.intends = true
-		p.c.e.pipe.Post(p.c.intent(intentFor))
+		p.c.readers = true
+		p.c.keepReadersOut()
 	}
 }
 

@@ -102,10 +102,19 @@ func (c *contender) intend(ctx context.Context) error {
 	if c.shared || now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery {
 		return nil
 	}
-	c.intended, c.intends = now, true
+	c.intended = now
 	out, err := c.e.pipe.Do(ctx, c.intent(intentFor))
 	c.asksSoon = err == nil && out.Tally.Granted > 0
+	c.readers = c.readers || c.asksSoon
 	return err
+}
+
+// keepReadersOut is intend for a writer that need not know who has the name.
+func (c *contender) keepReadersOut() {
+	if now := clock.Now(); c.intended.IsZero() || now.Sub(c.intended) > intentEvery/2 {
+		c.intended = now
+		c.e.pipe.Post(c.intent(intentFor))
+	}
 }
 
 func (c *contender) intent(d time.Duration) pipeline.Request {
@@ -114,7 +123,7 @@ func (c *contender) intent(d time.Duration) pipeline.Request {
 
 // withdraw lets readers in again, now that c waits no more.
 func (c *contender) withdraw() {
-	if c.intends {
+	if !c.intended.IsZero() {
 		c.e.pipe.Post(c.intent(0))
 	}
 }
