@@ -165,10 +165,9 @@
 //
 // # Many names
 //
-// AcquireMany makes one attempt for each of many names in one call, and ReleaseMany releases many
-// locks. They park their caller once, and the names share rounds: one goroutine takes a page of a
-// thousand rows in two thirds of the time that a thousand goroutines need for a row each. Each name
-// has a lock of its own, or an error of its own.
+// AcquireMany makes one attempt for each of many names, and ReleaseMany releases many locks. The names
+// share rounds: one goroutine takes a page of a thousand rows in two thirds of the time that a thousand
+// goroutines need for a row each.
 //
 // # All names or none
 //
@@ -178,14 +177,13 @@
 //
 // AcquireAll takes a Set of names: each master takes all of them or none in one step, so a Set costs
 // the round trip of one lock, and is never half held. For everybody else each name is an ordinary lock,
-// with a fencing token of its own. A Set is valid while all of its locks are.
+// with a fencing token of its own. A Set is valid while all of its locks are. Who waits for a Set holds
+// none of its names, so Sets that cross in any order never wait for each other.
 //
-// AcquireAll waits for names that are held, and holds none meanwhile. So Sets that cross in any order
-// never wait for each other. It is woken by the name that kept it, then asks for all again; callers
-// that split the vote back off at random. What it does not promise: fairness beside callers that want
-// one of its names. Those of other processes stand in line for that name, and a Set waits until the
-// whole line is through, or until a holder leaves the name open, twice a second. Names that never are
-// free at the same moment keep a Set waiting for as long as its ctx.
+// What it does not promise: fairness beside callers that want one of its names. Those of other processes
+// stand in line for that name, and a Set waits until the whole line is through, or until a holder leaves
+// the name open, twice a second. Names that never are free at the same moment keep a Set waiting for as
+// long as its ctx.
 //
 // # Readers and writers
 //
@@ -197,20 +195,15 @@
 // processes, and a writer, who calls Acquire or any of the others, excludes them all. The promise of a
 // lock holds for readers, too: while one is Valid, no writer is. That rests on the same assumptions.
 //
-// The readers of a process share a lease: one that comes later joins it without asking the masters, for
-// Config.HandOverTime, and the last one to leave releases it. After that time a new reader has another lease.
 // A writer queues in this process and stands in line between processes as ever. While it waits for readers,
 // new ones are refused, so that it waits only for those that read already. Readers that wait in one process
-// are let in together.
-//
-// What it does not promise: order between readers and writers of different processes. Where writers
-// pass a name on, readers get in when a holder leaves the name open, twice a second on average: beside busy
-// writers one may wait for seconds. Nobody turns from a reader into a writer, or back, without a release: two
-// readers that both waited to write would wait for each other.
+// are let in together. What it does not promise: order between readers and writers of different processes.
+// Where writers pass a name on, readers get in when a holder leaves the name open, twice a second on average:
+// beside busy writers one may wait for seconds.
 //
 // A reader has no fencing token: its Fence is 0. Readers do not come one after the other, so no number puts
-// them in an order, and a resource that took a reader's number as its largest would refuse the next writer. A
-// writer's fence grows as ever. With Fencing a reader's votes count only from masters that have their mark.
+// them in an order, and a resource that took a reader's number as its largest would refuse the next writer.
+// With Fencing a reader's votes count only from masters that have their mark.
 //
 // Redsync and versions of before November 2026 have no readers. Their locks exclude readers, and are excluded,
 // but as writers they do not keep new readers out.
@@ -223,14 +216,14 @@
 //
 // AcquirePermit takes one of up to 64 permits of a name. Each is a slot, and each slot a lock with a key of
 // its own. So a permit is renewed, lost, released and fenced as a lock is, within its slot (Lock.Slot); the
-// fences of different slots have no order. Nobody counts: a count at each master would let too many in.
+// fences of different slots have no order. Nobody counts: a count at each master would let too many in. A
+// permit cannot be adopted. admin.InspectPermit shows who has one.
 //
-// Each master grants the first free slot that a caller asks for: eight at first, then all. So a permit takes
-// one round trip while many slots are free. Callers of one process that were refused queue in order; one of them may be overtaken while
-// it asks the masters. What it does not promise: fairness among processes. Who waits is woken by a release in
-// its process, or of a slot that it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
-// rarely, down to once in 8 times that. Processes that name different limits are bounded by the largest.
-// A permit cannot be adopted. admin.InspectPermit shows who has one.
+// Each master grants the first free slot that a caller asks for: eight at first, then all. Callers of one
+// process that were refused queue in order; one of them may be overtaken while it asks the masters. What it
+// does not promise: fairness among processes. Who waits is woken by a release in its process, or of a slot
+// that it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
+// rarely, down to once in 8 times that.
 //
 // # Leader election
 //

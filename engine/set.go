@@ -143,15 +143,14 @@ func (s *Set) Release(ctx context.Context) error {
 	return s.first(func(i int) error { return errs[i] })
 }
 
-// AcquireAll acquires all names, or none, for ttl (0 = Config.TTL; the longest is Config.MaxTTL). Each master takes
-// all of them or none in one step. So a grant takes one round trip, and two callers whose names cross never wait for
-// each other. It waits until all names are free at once, and holds nothing meanwhile: not even a name of the set that
-// is free. It waits for the name that kept it, and is woken by its release.
+// AcquireAll acquires all names, or none, for ttl (0 = Config.TTL; the longest is Config.MaxTTL). It waits until all
+// names are free at once, and holds nothing meanwhile: not even a name of the set that is free. It waits for the name
+// that kept it, and is woken by its release. Callers that split the vote back off at random.
 //
 // Where this process has a name, AcquireAll queues for it with the others, in order, and has a turn then: it asks for
 // all names, or leaves that one to the next if another is busy. A lock is never handed over to a Set. Among processes
-// it stands in no line. Names that are never free at the same time keep it waiting, and cost the others of this
-// process the hand-overs at its turns. So who wants many busy names should want them for a short time.
+// it stands in no line. Its turns cost the others of this process hand-overs. So who wants many busy names should want
+// them for a short time.
 //
 // There may be 1000 names, since a master serves nobody else while it takes them: some microseconds each.
 //

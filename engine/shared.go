@@ -13,15 +13,14 @@ import (
 // process share a lease: one that comes later joins it, without a request to the masters. A writer is who holds the
 // name by Acquire.
 
-// AcquireShared takes the lock name for ttl as one of its readers: any number of them hold it at once, in any
-// processes, and nobody holds it by Acquire meanwhile. It waits until ctx ends or Config.MaxAttempts is used up. A
-// reader joins the lease of another one of this process, without asking the masters, if that is younger than
-// Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of its own. A lease that is renewed,
-// extended or lost is so for all who joined it; the last of them to leave releases it.
+// AcquireShared takes the lock name for ttl as one of its readers (package comment, Readers and writers). It waits until
+// ctx ends or Config.MaxAttempts is used up. A reader joins the lease of another one of this process, without asking the
+// masters, if that is younger than Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of
+// its own. A lease that is renewed, extended or lost is so for all who joined it; the last of them to leave releases it.
 //
-// A writer that waits, here or in another process, has new readers wait behind it. Readers are not reentrant: one that
-// asks again for its name may wait for a writer that waits for it. There is no upgrade: Acquire of the name directly
-// under the ctx of a DoShared is ErrInvalid. Fence is 0 (package comment, Readers and writers), and Reveal returns "".
+// Readers are not reentrant: one that asks again for its name may wait for a writer that waits for it. There is no
+// upgrade, since two readers that both waited to write would wait for each other: Acquire of the name directly under the
+// ctx of a DoShared is ErrInvalid. Fence is 0, and Reveal returns "".
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
 func (e *Engine) AcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
