@@ -79,6 +79,9 @@ func (o Op) Extends() bool { return o.has(opExtend) }
 // Several reports whether op needs a SeveralLocker.
 func (o Op) Several() bool { return o.kind == opAll || o.kind == opMany }
 
+// TakesAll reports whether op takes all its names or none.
+func (o Op) TakesAll() bool { return o.kind == opAll }
+
 // Shares reports whether op needs a SharedLocker.
 func (o Op) Shares() bool { return o.kind == opReadWrite }
 

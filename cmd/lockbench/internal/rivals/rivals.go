@@ -24,6 +24,7 @@ type Options struct {
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
 	RetryHeld     time.Duration // of the engine, as is the next; 0 = its default
 	RetrySplit    time.Duration
+	Groups        int  // that the engine splits Masters into; 0 = 1
 	Workers       int  // callers at once: sizes connection pools
 	Distant       bool // a reply may take milliseconds
 	NewMasters    bool // the masters were started for this run, and not restarted

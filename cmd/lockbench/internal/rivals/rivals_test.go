@@ -3,7 +3,9 @@ package rivals_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +15,9 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
 )
 
 const ttl = 10 * time.Second
@@ -172,6 +176,40 @@ func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
 		require.ErrorIs(t, err, bench.ErrRefused)
 		require.NoError(t, held.Release(t.Context()))
 	})
+}
+
+func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
+	servers := redistest.Masters(t, 6)
+	impl, _ := rivals.Find("muxlock")
+	o := rivals.Options{Masters: redistest.Addrs(servers), Groups: 2}
+	one, other := open(t, impl, o), open(t, impl, o)
+	keys := func(servers ...*redisserver.Server) (n int) {
+		for _, key := range redistest.Keys(t, servers...) {
+			if !strings.HasPrefix(key, pipeline.ReservedPrefix) {
+				n++
+			}
+		}
+		return n
+	}
+	var held []bench.Held
+	for i := range 16 {
+		h, err := one.Acquire(t.Context(), fmt.Sprint("name", i), ttl)
+		require.NoError(t, err)
+		held = append(held, h)
+	}
+	require.Eventually(t, func() bool { return keys(servers...) == 16*3 }, 20*time.Second, time.Millisecond, "on three masters each")
+	require.Zero(t, keys(servers[:3]...)%3)
+	require.NotZero(t, keys(servers[:3]...))
+	require.NotZero(t, keys(servers[3:]...))
+	for i, h := range held {
+		_, err := other.TryAcquire(t.Context(), fmt.Sprint("name", i), ttl)
+		require.ErrorIs(t, err, bench.ErrRefused)
+		require.NoError(t, h.Release(t.Context()))
+	}
+
+	// Another split of the same masters is another map of groups.
+	o.Groups = 3
+	require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "name"))
 }
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
