@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,8 +33,27 @@ func locks() (all []rivals.Impl) {
 	return all
 }
 
+// noNode says why node-redlock cannot be had here; nil: it can.
+var noNode = sync.OnceValue(func() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	impl, _ := rivals.Find("node-redlock")
+	if _, err := impl.Open(ctx, rivals.Options{Masters: []string{"127.0.0.1:1"}}); errors.Is(err, rivals.ErrNode) {
+		return err
+	}
+	return nil
+})
+
+func needNode(t *testing.T, impl rivals.Impl) {
+	t.Helper()
+	if impl.Name == "node-redlock" && noNode() != nil {
+		t.Skip(noNode())
+	}
+}
+
 func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	t.Helper()
+	needNode(t, impl)
 	o.TTL, o.MasterTimeout, o.Workers, o.NewMasters = ttl, 2*time.Second, 4, true
 	l, err := impl.Open(t.Context(), o)
 	require.NoError(t, err)
@@ -214,7 +234,7 @@ func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
 	require.Equal(t, []string{
-		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop",
+		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "node-redlock", "noop",
 	}, rivals.Names())
 	_, ok := rivals.Find("nothing")
 	require.False(t, ok)
@@ -242,7 +262,25 @@ func TestWhatARivalRunsOnIsTold(t *testing.T) {
 
 func TestAMasterThatIsNotThereIsNamed(t *testing.T) {
 	for _, impl := range locks() {
-		_, err := impl.Open(t.Context(), rivals.Options{Masters: []string{"127.0.0.1:1"}, TTL: ttl, Workers: 1})
-		require.ErrorContains(t, err, "127.0.0.1:1", impl.Name)
+		t.Run(impl.Name, func(t *testing.T) {
+			needNode(t, impl)
+			_, err := impl.Open(t.Context(), rivals.Options{Masters: []string{"redis://:secret@127.0.0.1:1"}, TTL: ttl, Workers: 1})
+			require.ErrorContains(t, err, "127.0.0.1:1")
+			require.NotContains(t, err.Error(), "secret")
+		})
+	}
+}
+
+func TestEveryRivalConnectsFromItsAddress(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has all of 127.0.0.0/8")
+	}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			server := redistest.Masters(t, 1)
+			redistest.Command(t, server[0], "CONFIG", "SET", "protected-mode", "no") // it would take 127.0.0.1 alone
+			open(t, impl, rivals.Options{Masters: redistest.Addrs(server), From: "127.0.0.2"})
+			require.Contains(t, redistest.Command(t, server[0], "CLIENT", "LIST"), " addr=127.0.0.2:")
+		})
 	}
 }
