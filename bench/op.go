@@ -76,8 +76,11 @@ var numbered = map[string]struct {
 // Extends reports whether op needs an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
 
-// Several reports whether op needs a SeveralLocker.
-func (o Op) Several() bool { return o.kind == opAll || o.kind == opMany }
+// TakesAll reports whether op needs an AllLocker.
+func (o Op) TakesAll() bool { return o.kind == opAll }
+
+// TakesMany reports whether op needs a ManyLocker.
+func (o Op) TakesMany() bool { return o.kind == opMany }
 
 // Shares reports whether op needs a SharedLocker.
 func (o Op) Shares() bool { return o.kind == opReadWrite }
@@ -87,7 +90,7 @@ func (o Op) Permits() bool { return o.kind == opPermit }
 
 // names returns how many names an operation takes.
 func (o Op) names() int {
-	if o.Several() {
+	if o.TakesAll() || o.TakesMany() {
 		return o.number
 	}
 	return 1

@@ -5,10 +5,14 @@ import (
 	"time"
 )
 
-// A SeveralLocker is a Locker that takes several names in one call; ops all and many need it.
-type SeveralLocker interface {
-	// AcquireAll waits until all names are held at once, or ctx ends.
+// An AllLocker is a Locker that takes several names in one call, all or none; op all needs it.
+type AllLocker interface {
+	// AcquireAll waits until all names are held at once, or ctx ends. It retries as the library does by default.
 	AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error)
+}
+
+// A ManyLocker is a Locker that takes what is free of several names in one call; op many needs it.
+type ManyLocker interface {
 	// AcquireMany makes one attempt for each name. got has the places of the names that are held. It returns
 	// ErrRefused if none is.
 	AcquireMany(ctx context.Context, names []string, ttl time.Duration) (held Held, got []int, err error)
@@ -19,16 +23,16 @@ type ManyFencer interface{ FenceOf(i int) uint64 }
 
 // takeSeveral acquires the names of w.keys, and leaves in w.keys those that are held.
 func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
-	locker, ok := w.r.locker.(SeveralLocker)
-	if !ok {
-		return w.unable("takes one name at a time")
-	}
 	names := make([]string, len(w.keys))
 	for i, key := range w.keys {
 		names[i] = w.r.names[key]
 	}
-	if op == opAll {
+	if locker, ok := w.r.locker.(AllLocker); ok && op == opAll {
 		return locker.AcquireAll(ctx, names, w.r.cfg.TTL)
+	}
+	locker, ok := w.r.locker.(ManyLocker)
+	if !ok || op == opAll {
+		return w.unable("takes no several names so")
 	}
 	held, got, err := locker.AcquireMany(ctx, names, w.r.cfg.TTL)
 	if err != nil {

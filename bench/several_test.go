@@ -109,7 +109,7 @@ func TestSetIsTheNameThatIsDrawnAndThoseThatFollow(t *testing.T) {
 func TestLockerThatTakesOneNameEndsARunOfSeveral(t *testing.T) {
 	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Many(2)})
 	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "one takes one name at a time")
+	require.ErrorContains(t, err, "one takes no several names so")
 }
 
 func TestOpOfSeveralNamesNeedsSoMany(t *testing.T) {
@@ -120,6 +120,6 @@ func TestOpOfSeveralNamesNeedsSoMany(t *testing.T) {
 	require.True(t, cfg.Waits())
 	cfg.Op = Many(4)
 	require.False(t, cfg.Waits())
-	require.True(t, Many(1).Several())
-	require.False(t, Try.Several())
+	require.Equal(t, []bool{false, true}, []bool{All(1).TakesMany(), Many(1).TakesMany()})
+	require.Equal(t, []bool{true, false}, []bool{All(1).TakesAll(), Many(1).TakesAll()})
 }

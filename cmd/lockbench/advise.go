@@ -165,6 +165,9 @@ func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	if doc.Sweep != nil {
 		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
 	}
+	if doc.Config.Groups > 1 {
+		return nil, sizing.Measured{}, errors.New("is of several groups of masters, and advice needs a run on one")
+	}
 	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
 	m.Fencing = doc.Config.Fencing
 	return doc, m, err

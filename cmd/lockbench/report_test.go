@@ -32,7 +32,7 @@ func TestAKeptResultBecomesAPage(t *testing.T) {
 	second, err := os.ReadFile(made)
 	require.NoError(t, err)
 	require.Equal(t, string(first), string(second))
-	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --op acquire-release --workers 2")
+	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --groups 1 --op acquire-release")
 
 	want, _, code := lockbench(t, "report", kept, "-o", "text")
 	piped, _, _ := lockbench(t, "report", kept)

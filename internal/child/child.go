@@ -64,8 +64,14 @@ func Talk(log *os.File, files []*os.File, what string) (*Talker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Talker{Cmd: exec.Command(self, Command, what)}
-	t.Stderr, t.ExtraFiles, t.Env = log, files, append(os.Environ(), talking+"="+what)
+	cmd := exec.Command(self, Command, what)
+	cmd.Stderr, cmd.ExtraFiles, cmd.Env = log, files, append(os.Environ(), talking+"="+what)
+	return TalkTo(cmd)
+}
+
+// TalkTo starts another program as a Talker.
+func TalkTo(cmd *exec.Cmd) (t *Talker, err error) {
+	t = &Talker{Cmd: cmd}
 	if t.In, err = t.StdinPipe(); err != nil {
 		return nil, err
 	}

@@ -29,11 +29,11 @@ func Settings(args []string) (settings []Setting) {
 	return settings
 }
 
-// Target returns the flag for the same masters, or for masters of the same kind.
+// Target returns the flag for the same masters, or for as many masters of the same kind in each group.
 func Target(c result.Config) (Setting, error) {
 	switch masters.Kind(c.Target) {
 	case masters.Local, masters.Embedded:
-		return Setting{c.Target, strconv.Itoa(len(c.Masters))}, nil
+		return Setting{c.Target, strconv.Itoa(len(c.Masters) / max(c.Groups, 1))}, nil
 	case masters.Given:
 		if c.MastersRedacted {
 			return Setting{}, fmt.Errorf("does not keep passwords: name its masters again with --masters (%s)", strings.Join(c.Masters, ","))

@@ -52,7 +52,7 @@ func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
 	require.Error(t, err) // it's no objective, and there is no fault on given masters
 	require.Nil(t, p)
 	args := []string{
-		"--impl=noop,redislock", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=5s", "--warmup=1s",
+		"--impl=noop,redislock", "--groups=1", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=5s", "--warmup=1s",
 		"--rounds=1", "--seed=7", "--probe-every=50ms", "--ttl=10s", "--fault=stop:1@1s-2s", "--slo=throughput>1", "--slo=it's=5",
 	}
 	require.Equal(t, args, Arguments(fs, "keys"))

@@ -52,6 +52,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
 		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once instead of after --ttl")
 		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
+		fs.IntVar(&f.engine.Groups, "groups", 1, "groups that muxlock spreads the names over; each has --local or --embedded masters of its own, or an equal part of --masters")
 	})
 	Declare(to, OfLoad, func(fs *pflag.FlagSet) {
 		fs.TextVar(&f.load.Op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: keep --keys locks alive until the end; all:4: four names in one call, all or none; many:100: what is free of 100;\nread-write:80: 80 of 100 operations read, the others write; runs of one --seed on the same --masters share names;\npermit:5: each name has up to five holders at once;\nmix:acquire-release=90,try=8,extend=2: by weight; its extend acquires, extends half way, releases")

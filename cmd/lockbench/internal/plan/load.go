@@ -38,6 +38,9 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		if slices.Contains(f.impl[:i], name) {
 			return usage.Errorf("--impl names %s twice", name)
 		}
+		if f.engine.Groups > 1 && name != "muxlock" {
+			return usage.Errorf("--groups cannot be used with --impl %s: only muxlock has groups", name)
+		}
 	}
 	if p.Engine.Fencing && !rivals.CanFence(f.impl) {
 		if set("fencing") {
@@ -108,6 +111,9 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 		if impl, ok := rivals.Find(name); ok && !impl.Can(f.load.Op) {
 			return usage.Errorf("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.load.Op, name)
 		}
+	}
+	if f.engine.Groups > 1 && f.load.Op.TakesAll() {
+		return usage.Errorf("--op %s cannot be used with --groups %d: its names must be of one group", f.load.Op, f.engine.Groups)
 	}
 	if f.load.Hold.Mean() >= f.load.TTL {
 		return usage.Errorf("--hold must be shorter than --ttl %s, got %s, on average %s", f.load.TTL, f.load.Hold, f.load.Hold.Mean().Round(time.Microsecond))

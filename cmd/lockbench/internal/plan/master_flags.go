@@ -25,7 +25,7 @@ type Masters struct {
 	Kind     masters.Kind
 	Chosen   bool     // false: the default, which may fall back to embedded masters
 	Given    []string // addresses of the user's masters
-	Count    int
+	Count    int      // in all groups
 	Programs []string // of local servers
 }
 
@@ -67,6 +67,14 @@ func (f *Flags) planMasters(p *Plan, set func(string) bool) (err error) {
 	m.Chosen = m.Chosen || set("server")
 	if m.Kind != masters.Given && (m.Count < 1 || m.Count > maxMasters) {
 		return usage.Errorf("--%s must be 1 to %d, got %d", m.Kind, maxMasters, m.Count)
+	}
+	switch groups := f.engine.Groups; {
+	case m.Kind == masters.Given && (groups < 1 || m.Count%groups != 0):
+		return usage.Errorf("--groups must divide the number of --masters, %d, got %d", m.Count, groups)
+	case m.Kind != masters.Given && (groups < 1 || groups > maxMasters/m.Count):
+		return usage.Errorf("--groups must be 1 to %d with --%s %d, got %d", maxMasters/m.Count, m.Kind, m.Count, groups)
+	case m.Kind != masters.Given:
+		m.Count *= groups
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const maxSettings = 200
 
 // swept has the flags that --param takes, with the unit of their numbers.
 var swept = map[string]string{
-	"workers": "", "procs": "", "keys": "", "rate": "", "masters": "", "dist": "",
+	"workers": "", "procs": "", "keys": "", "rate": "", "masters": "", "groups": "", "dist": "",
 	"hold": bench.UnitNs, "think": bench.UnitNs, "ttl": bench.UnitNs, "wait": bench.UnitNs,
 }
 

@@ -70,10 +70,11 @@ type Config struct {
 	Impls         []string      `json:"impls"`
 	Rounds        int           `json:"rounds"`
 	Reference     string        `json:"reference,omitempty"`
-	Masters       []string      `json:"masters"` // addresses, without any password
-	Command       string        `json:"command"` // run, compare, sweep, advise or chaos
-	Target        string        `json:"target"`  // given, local or embedded
-	Server        string        `json:"server"`  // version of the first master
+	Masters       []string      `json:"masters"`          // addresses, without any password
+	Groups        int           `json:"groups,omitempty"` // that Masters are split into evenly, if there are several
+	Command       string        `json:"command"`          // run, compare, sweep, advise or chaos
+	Target        string        `json:"target"`           // given, local or embedded
+	Server        string        `json:"server"`           // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	NewMasters    bool          `json:"new_masters"`
 	Fencing       bool          `json:"fencing,omitempty"` // locks had fencing tokens, if the implementation has them

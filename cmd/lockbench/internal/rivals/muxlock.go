@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -12,6 +14,7 @@ import (
 	"muxlock/bench"
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/engine/groups"
 	"muxlock/internal/oneline"
 	"muxlock/internal/redlock"
 )
@@ -21,7 +24,7 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, o.engine())
+	e, err := o.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +38,35 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	return muxlock{e}, nil
 }
 
+// connect returns an engine on one group of masters or on several.
+func (o Options) connect(ctx context.Context) (*engine.Engine, error) {
+	if o.Groups <= 1 {
+		return engine.New(ctx, o.engine())
+	}
+	e, err := groups.New(ctx, o.groups())
+	if err != nil {
+		return nil, err
+	}
+	return e.Engine, nil
+}
+
 // Validate returns the engine's error about the options.
-func (o Options) Validate() error { return o.engine().Validate() }
+func (o Options) Validate() error {
+	if o.Groups <= 1 {
+		return o.engine().Validate()
+	}
+	return o.groups().Validate()
+}
+
+// groups splits the masters evenly. The masters keep a note of their groups for each prefix, so every split has its own.
+func (o Options) groups() groups.Config {
+	cfg := groups.Config{Config: o.engine(), Groups: map[string][]string{}}
+	cfg.Masters, cfg.Prefix = nil, fmt.Sprintf("lockbench:groups:%08x:", crc32.ChecksumIEEE(fmt.Append(nil, o.Groups, o.Fencing, o.Masters)))
+	for masters := range slices.Chunk(o.Masters, len(o.Masters)/max(o.Groups, 1)) {
+		cfg.Groups[strconv.Itoa(len(cfg.Groups)+1)] = masters
+	}
+	return cfg
+}
 
 func (o Options) engine() engine.Config {
 	return engine.Config{
@@ -45,20 +75,25 @@ func (o Options) engine() engine.Config {
 	}
 }
 
-// SetUp makes masters that were started for this run a set, which fencing needs. An earlier round
+// SetUp makes each group of masters that were started for this run a set, which fencing needs. An earlier round
 // may have made them another set, or they may have lost their data. No name outlives a round, so
 // SetUp need not wait for leases or keep fences growing. A busy machine may take several tries.
 func SetUp(ctx context.Context, o Options) (err error) {
 	// The longest MasterTimeout that this TTL allows; embedded masters take 0.1 s.
 	longest := (o.TTL - redlock.DriftAllowance(o.TTL, redlock.DefaultDrift)) * 3 / 4
 	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, min(longest, 5*time.Second))
-	for range 10 {
-		err = admin.SetUp(ctx, o.engine(), admin.SetUpOptions{MastersAreNew: true, Recover: true})
-		if err == nil {
-			break
+	for _, o.Masters = range o.groups().Groups {
+		for range 10 {
+			err = admin.SetUp(ctx, o.engine(), admin.SetUpOptions{MastersAreNew: true, Recover: true})
+			if err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // A single master is not the set that was set up, so these locks have no fencing tokens.

@@ -24,6 +24,7 @@ type Options struct {
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
 	RetryHeld     time.Duration // of the engine, as is the next; 0 = its default
 	RetrySplit    time.Duration
+	Groups        int  // that the engine splits Masters into; 0 = 1
 	Workers       int  // callers at once: sizes connection pools
 	Distant       bool // a reply may take milliseconds
 	NewMasters    bool // the masters were started for this run, and not restarted
@@ -51,8 +52,10 @@ type Impl struct {
 	// Lock is a nil lock of its type. The type shows whether its locks are a bench.Extender or a
 	// bench.Keeper. Unset: neither.
 	Lock bench.Held
-	// Several says that it takes several names in one call: it is a bench.SeveralLocker.
-	Several bool
+	// All says that it takes several names in one call, all or none: it is a bench.AllLocker.
+	All bool
+	// Many says that it takes what is free of several names: it is a bench.ManyLocker.
+	Many bool
 	// Readers says that it has readers: it is a bench.SharedLocker.
 	Readers bool
 	// Permits says that several may hold a name: it is a bench.PermitLocker.
@@ -64,13 +67,14 @@ type Impl struct {
 	// Yardstick says that it is no lock, but a bound for locks.
 	Yardstick bool
 	modules   []string // of its client libraries
+	packages  []string // the same of npm, each NAME@VERSION
 }
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Fences: true, Several: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Fences: true, All: true, Many: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Several: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, All: true, Many: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
@@ -94,6 +98,10 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
+		Name: "node-redlock", Open: openNodeRedlock, All: true, packages: nodePackages,
+		Caveat: "in a Node process of its own, whose CPU time is in no figure; waiters sleep 100-300 ms between 11 tries, then give up; no renewal by itself",
+	},
+	{
 		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Readers: true, Permits: true, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
@@ -107,8 +115,10 @@ func (i Impl) Can(op bench.Op) bool {
 		_, ok = i.Lock.(bench.Extender)
 	case op == bench.Hold:
 		_, ok = i.Lock.(bench.Keeper)
-	case op.Several():
-		ok = i.Several
+	case op.TakesAll():
+		ok = i.All
+	case op.TakesMany():
+		ok = i.Many
 	case op.Shares():
 		ok = i.Readers
 	case op.Permits():

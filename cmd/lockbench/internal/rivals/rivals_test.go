@@ -3,7 +3,10 @@ package rivals_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,7 +16,9 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
 )
 
 const ttl = 10 * time.Second
@@ -28,8 +33,27 @@ func locks() (all []rivals.Impl) {
 	return all
 }
 
+// noNode says why node-redlock cannot be had here; nil: it can.
+var noNode = sync.OnceValue(func() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	impl, _ := rivals.Find("node-redlock")
+	if _, err := impl.Open(ctx, rivals.Options{Masters: []string{"127.0.0.1:1"}}); errors.Is(err, rivals.ErrNode) {
+		return err
+	}
+	return nil
+})
+
+func needNode(t *testing.T, impl rivals.Impl) {
+	t.Helper()
+	if impl.Name == "node-redlock" && noNode() != nil {
+		t.Skip(noNode())
+	}
+}
+
 func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	t.Helper()
+	needNode(t, impl)
 	o.TTL, o.MasterTimeout, o.Workers, o.NewMasters = ttl, 2*time.Second, 4, true
 	l, err := impl.Open(t.Context(), o)
 	require.NoError(t, err)
@@ -174,9 +198,43 @@ func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
 	})
 }
 
+func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
+	servers := redistest.Masters(t, 6)
+	impl, _ := rivals.Find("muxlock")
+	o := rivals.Options{Masters: redistest.Addrs(servers), Groups: 2}
+	one, other := open(t, impl, o), open(t, impl, o)
+	keys := func(servers ...*redisserver.Server) (n int) {
+		for _, key := range redistest.Keys(t, servers...) {
+			if !strings.HasPrefix(key, pipeline.ReservedPrefix) {
+				n++
+			}
+		}
+		return n
+	}
+	var held []bench.Held
+	for i := range 16 {
+		h, err := one.Acquire(t.Context(), fmt.Sprint("name", i), ttl)
+		require.NoError(t, err)
+		held = append(held, h)
+	}
+	require.Eventually(t, func() bool { return keys(servers...) == 16*3 }, 20*time.Second, time.Millisecond, "on three masters each")
+	require.Zero(t, keys(servers[:3]...)%3)
+	require.NotZero(t, keys(servers[:3]...))
+	require.NotZero(t, keys(servers[3:]...))
+	for i, h := range held {
+		_, err := other.TryAcquire(t.Context(), fmt.Sprint("name", i), ttl)
+		require.ErrorIs(t, err, bench.ErrRefused)
+		require.NoError(t, h.Release(t.Context()))
+	}
+
+	// Another split of the same masters is another map of groups.
+	o.Groups = 3
+	require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "name"))
+}
+
 func TestNamesAreUniqueAndKnown(t *testing.T) {
 	require.Equal(t, []string{
-		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop",
+		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "node-redlock", "noop",
 	}, rivals.Names())
 	_, ok := rivals.Find("nothing")
 	require.False(t, ok)
@@ -204,7 +262,25 @@ func TestWhatARivalRunsOnIsTold(t *testing.T) {
 
 func TestAMasterThatIsNotThereIsNamed(t *testing.T) {
 	for _, impl := range locks() {
-		_, err := impl.Open(t.Context(), rivals.Options{Masters: []string{"127.0.0.1:1"}, TTL: ttl, Workers: 1})
-		require.ErrorContains(t, err, "127.0.0.1:1", impl.Name)
+		t.Run(impl.Name, func(t *testing.T) {
+			needNode(t, impl)
+			_, err := impl.Open(t.Context(), rivals.Options{Masters: []string{"redis://:secret@127.0.0.1:1"}, TTL: ttl, Workers: 1})
+			require.ErrorContains(t, err, "127.0.0.1:1")
+			require.NotContains(t, err.Error(), "secret")
+		})
+	}
+}
+
+func TestEveryRivalConnectsFromItsAddress(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has all of 127.0.0.0/8")
+	}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			server := redistest.Masters(t, 1)
+			redistest.Command(t, server[0], "CONFIG", "SET", "protected-mode", "no") // it would take 127.0.0.1 alone
+			open(t, impl, rivals.Options{Masters: redistest.Addrs(server), From: "127.0.0.2"})
+			require.Contains(t, redistest.Command(t, server[0], "CLIENT", "LIST"), " addr=127.0.0.2:")
+		})
 	}
 }

@@ -20,6 +20,9 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 		MasterTimeout: p.Engine.MasterTimeout, NewMasters: p.Engine.NewMasters, Fencing: p.Engine.Fencing, ProbeEvery: p.ProbeEvery,
 		FaultKinds: p.FaultKinds, History: p.History, Args: p.Args, Clients: s.clients,
 	}
+	if p.Engine.Groups > 1 {
+		cfg.Groups = p.Engine.Groups
+	}
 	for _, addr := range s.Set.Addrs {
 		bare := masters.Redact(addr)
 		cfg.MastersRedacted = cfg.MastersRedacted || bare != addr

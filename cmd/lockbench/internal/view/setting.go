@@ -15,7 +15,7 @@ import (
 func workload(doc result.Document) []string {
 	c := doc.Config
 	parts := []string{mastersText(c)}
-	if doc.Sweeps("masters") {
+	if doc.Sweeps("masters") || doc.Sweeps("groups") {
 		parts[0] = "up to " + parts[0]
 	}
 	if doc.Sweeps("rate") {
@@ -40,6 +40,9 @@ func mastersText(c result.Config) string {
 	s := fmt.Sprintf("%d masters", len(c.Masters))
 	if len(c.Masters) == 1 {
 		s = "1 master"
+	}
+	if c.Groups > 1 {
+		s += fmt.Sprintf(" in %d groups", c.Groups)
 	}
 	return s + " (" + strings.TrimSuffix(c.Target+", "+c.Server, ", ") + ")"
 }
