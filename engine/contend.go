@@ -155,7 +155,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, err
 		}
 	}
-	if c.readers && !c.shared && c.most != 1 { // they had it the last time
+	if c.readers && !c.shared && c.most == 0 { // they had it the last time
 		c.readers, c.asksSoon = false, true
 		c.keepReadersOut()
 	}

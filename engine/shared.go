@@ -110,10 +110,8 @@ func (c *contender) intend(ctx context.Context) error {
 
 // keepReadersOut is intend for a writer that need not know who has the name.
 func (c *contender) keepReadersOut() {
-	if now := clock.Now(); c.intended.IsZero() || now.Sub(c.intended) > intentEvery/2 {
-		c.intended = now
-		c.e.pipe.Post(c.intent(intentFor))
-	}
+	c.intended = clock.Now()
+	c.e.pipe.Post(c.intent(intentFor))
 }
 
 func (c *contender) intent(d time.Duration) pipeline.Request {

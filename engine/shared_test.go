@@ -353,6 +353,30 @@ func TestReaderBehindAWriterAsksAgainWhenTheIntentEnds(t *testing.T) {
 	})
 }
 
+func TestWriterThatMetReadersKeepsThemOutAtOnceTheNextTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+		defer elsewhere.Close()
+		write := func() (ops []pipeline.Op) {
+			reader := mustAcquireShared(t, elsewhere, "name", 0)
+			before := len(s.ops())
+			written := goAcquire(t.Context(), e, 0)
+			time.Sleep(2 * intendAfter)
+			require.NoError(t, reader.Extend(t.Context(), 0)) // so that the writer asks again
+			time.Sleep(intendAfter)
+			require.NoError(t, reader.Release(t.Context()))
+			require.NoError(t, requireGot(t, written).Release(t.Context()))
+			return s.ops()[before:]
+		}
+		require.Equal(t, pipeline.Acquire, write()[0])
+		require.Equal(t, []pipeline.Op{pipeline.Intend, pipeline.Acquire}, write()[:2])
+		require.NoError(t, mustAcquire(t, e, "name", 0).Release(t.Context()))
+		before := len(s.ops())
+		require.NoError(t, mustAcquire(t, e, "name", 0).Release(t.Context()))
+		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release}, s.ops()[before:], "it met none the last time")
+	})
+}
+
 func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		ctx, leave := context.WithCancel(t.Context())

@@ -69,8 +69,13 @@ var engines = []fault{
 	},
 	{
 		what: "a writer in line lets new readers in", file: "engine/place.go",
-		old: "p.c.e.pipe.Post(p.c.intent(intentFor))", new: "",
-		tests: "engine TestManyReadOrOneWritesOnRealMasters",
+		old: "\t\tp.c.keepReadersOut()", new: "",
+		tests: "engine TestIntentEndsWithTheWait",
+	},
+	{
+		what: "a writer that met readers lets new ones in until it is refused", file: "engine/contend.go",
+		old: "\t\tc.keepReadersOut()", new: "",
+		tests: "engine TestWriterThatMetReadersKeepsThemOutAtOnceTheNextTime",
 	},
 	{
 		what: "a writer that stands in no line lets new readers in", file: "engine/shared.go",
