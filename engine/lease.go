@@ -303,8 +303,8 @@ func (l *lease) sumLocked(now clock.Instant) {
 		if h.kept {
 			kept, forever, stop = true, forever || h.stop.IsZero(), later(stop, h.stop)
 		}
-		if h.warned != l.until {
-			l.warn = max(l.warn, h.left)
+		if w := h.notice; w != nil && w.of != l.until {
+			l.warn = max(l.warn, w.left)
 		}
 	}
 	if forever {
@@ -319,9 +319,9 @@ func (l *lease) sumLocked(now clock.Instant) {
 // warnLocked warns the holders that want to be warned first.
 func (l *lease) warnLocked() {
 	for h := range l.holders {
-		if h.warned != l.until && h.left >= l.warn {
-			go h.warn() // user code: it may block
-			h.warned = l.until
+		if w := h.notice; w != nil && w.of != l.until && w.left >= l.warn {
+			go w.fn() // user code: it may block
+			w.of = l.until
 		}
 	}
 }

@@ -28,13 +28,18 @@ type Lock struct {
 	since    clock.Instant // when its caller got it; zero: not yet
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
+	kept     bool          // KeepAlive was called
 	done     chan struct{} // made when somebody asks; closed with end
 	cancels  map[*context.CancelCauseFunc]struct{}
-	kept     bool          // KeepAlive was called
 	stop     clock.Instant // of the renewals that it asks for; zero: never
-	warn     func()        // what WarnBefore runs
-	left     time.Duration // how long before the end of validity; 0: never
-	warned   clock.Instant // the end of validity of which it was warned
+	notice   *notice       // what WarnBefore asks for; nil: nothing
+}
+
+// A notice is what WarnBefore asks for.
+type notice struct {
+	fn   func()
+	left time.Duration
+	of   clock.Instant // the end of validity that it warned of last
 }
 
 // Name returns the name that was locked.
@@ -208,12 +213,11 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	if l.end != nil {
 		return l.end
 	}
-	if fn == nil {
-		left = 0
+	if l.notice = nil; fn != nil {
+		l.notice = &notice{fn: fn, left: left}
+		l.lease.warn, l.lease.warned = left, false
+		l.lease.scheduleLocked(now)
 	}
-	l.warn, l.left, l.warned = fn, left, clock.Instant{}
-	l.lease.warn, l.lease.warned = left, false
-	l.lease.scheduleLocked(now)
 	return nil
 }
 
@@ -366,6 +370,6 @@ func (l *Lock) endLocked(why error) {
 	if s := l.lease.state.shard; len(l.cancels) > 0 {
 		s.ended = append(s.ended, contexts{l.cancels, why})
 	}
-	l.cancels, l.warn, l.left = nil, nil, 0
+	l.cancels, l.notice = nil, nil
 	l.kept = false // no renewals while its contexts are cancelled: user code may not return
 }

@@ -262,6 +262,21 @@ func TestEachReaderIsWarnedAtItsTime(t *testing.T) {
 	})
 }
 
+func TestReaderThatIsWarnedLaterDelaysNoOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		early, late := mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second)
+		begun, warned := time.Now(), make(chan time.Duration, 2)
+		for _, r := range []struct {
+			*Lock
+			left time.Duration
+		}{{early, 3 * time.Second}, {late, time.Second}} {
+			require.NoError(t, r.WarnBefore(r.left, func() { warned <- time.Since(begun).Round(100 * time.Millisecond) }))
+		}
+		require.Equal(t, time.Second, <-warned)
+		require.Equal(t, 3*time.Second, <-warned)
+	})
+}
+
 func TestReaderThatWantsToWriteIsToldThatItCannot(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		require.NoError(t, e.DoShared(t.Context(), "name", 0, func(ctx context.Context) error {

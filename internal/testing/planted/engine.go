@@ -199,7 +199,7 @@ var engines = []fault{
 	},
 	{
 		what: "a user's function runs on the keeper", file: "engine/lease.go",
-		old: "go h.warn() // user code", new: "h.warn() // user code",
+		old: "go w.fn() // user code", new: "w.fn() // user code",
 		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
 	},
 	{
