@@ -64,8 +64,9 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 func (e *Engine) askMany(ctx context.Context, reqs []pipeline.Request) (outs []pipeline.Outcome, errs []error) {
 	outs, errs = make([]pipeline.Outcome, len(reqs)), make([]error, len(reqs))
 	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		outs[i], errs[i] = *out, err
-		reqs[i].Origin, reqs[i].Fence = out.Origin, out.Fence
+		if outs[i], errs[i] = *out, err; err == nil { // else it may still be under way
+			reqs[i].Origin, reqs[i].Fence = out.Origin, out.Fence
+		}
 	})
 	return outs, errs
 }
