@@ -134,7 +134,8 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	return nil, nil
 }
 
-// attempt asks for some slots, then for all if those are refused and c was not woken by one of them.
+// attempt asks for some slots, then for all if those are refused and c was not woken by one of them. Who has queued was
+// refused before, and asks for all at once.
 func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, err error) {
 	slots, e := rand.Perm(c.limit), c.e
 	at := slices.Index(slots, c.first)
