@@ -32,7 +32,7 @@ type contender struct {
 	intended     clock.Instant // when it last kept new readers out; zero: never
 	asksSoon     bool          // readers have the name, or an intent keeps c out: nobody says when that ends
 	shared       bool          // it wants to read
-	readers      bool          // had the name when it was last asked for here
+	readers      bool          // a writer: they had the name, the last time or by now
 	limit        int           // of the permits of which it wants one; 0: it wants none
 	waitWhenFull bool
 }
@@ -238,8 +238,8 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 	return err
 }
 
-// attempt asks the masters once, or stands in line. It returns the lock, or the next step and why the attempt failed. It returns
-// an error if the masters were not asked or ctx ended.
+// attempt asks the masters once, or stands in line. It returns the lock, or the next step and why the attempt
+// failed. It returns an error if the masters were not asked or ctx ended.
 func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	if c.standsInLine(ctx) {
 		return c.stand(ctx)

@@ -97,7 +97,7 @@ type nameState struct {
 	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
 	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
 	lined      bool          // other processes stand in line for it, as last known
-	read       bool          // so do readers have it, whom a writer keeps waiting
+	read       bool          // readers had it when a writer of this process last wanted it
 	stranger   clock.Instant // when a stranger last had it; zero: never
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
 	asking     int           // callers who want a permit of this queue, and do not hold it yet
