@@ -56,6 +56,11 @@ type Counts struct {
 	FenceSecondTrips uint64 // attempts that needed a second round trip to the masters for their fencing token
 }
 
+// since returns what was counted after d.
+func (c Counts) since(d Counts) Counts {
+	return Counts{c.Rounds - d.Rounds, c.Commands - d.Commands, c.LateQuorum - d.LateQuorum, c.FenceSecondTrips - d.FenceSecondTrips}
+}
+
 func countsOf(l Locker) Counts {
 	if c, ok := l.(Counter); ok {
 		return c.Counts()

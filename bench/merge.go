@@ -20,7 +20,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	}
 	res.Drain = mergeDrain(parts)
 	all := newHists(cfg)
-	var cycles int64
+	var cycles, acquired int64
 	var waits waits
 	var shares []int64
 	var seen samples
@@ -34,6 +34,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		all.each(p.Latency, (*Histogram).Merge)
 		waits.add(p.Waits)
 		shares = append(shares, p.Shares...)
+		acquired += p.Replaced
 		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
 		res.Safety.Overlaps = max(res.Safety.Overlaps, p.Overlaps)
 		res.Safety.FenceViolations = max(res.Safety.FenceViolations, p.FenceViolations)
@@ -53,13 +54,14 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 			seen.keep(text)
 		}
 	}
-	if res.DurationS > 0 {
-		res.ThroughputPerS = float64(cycles) / res.DurationS
+	for _, i := range res.Series {
+		res.ThroughputPerS += float64(i.Cycles) / res.DurationS
 	}
 	if res.DurationS > 0 && res.Holding == nil { // op hold acquires in the warm-up as well
 		for _, share := range shares {
-			res.AcquiredPerS += float64(share) / res.DurationS
+			acquired += share
 		}
+		res.AcquiredPerS = float64(acquired) / res.DurationS
 	}
 	if cycles > 0 {
 		res.Client.CPUNsPerOp /= float64(cycles)

@@ -19,6 +19,7 @@ type Part struct {
 	Cycles          int64 // in the measured time
 	Latency         hists
 	Shares          []int64 // acquisitions per worker
+	Replaced        int64   // acquisitions of the processes whose place this one took
 	Waits           waits
 	Overlaps        int64 // of all processes so far, as the next
 	FenceViolations int64
@@ -83,15 +84,21 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	return part, context.Cause(r.failed)
 }
 
-// Replaces adds to the series what processes reported that were killed, and whose place this one
-// took.
+// Replaces adds what a process reported that was killed, and whose place this one took: to the
+// series second by second, to the totals as they were last. Latencies and shares stay this one's.
 func (p *Part) Replaces(reports []Progress) {
+	var last Totals
 	for _, r := range reports {
-		n := int(r.Elapsed/time.Second) - 1
-		if !r.Warmup && 0 <= n && n < len(p.Series) {
+		if r.Warmup {
+			continue
+		}
+		last = r.Totals
+		if n := int(r.Elapsed/time.Second) - 1; 0 <= n && n < len(p.Series) {
 			p.Series[n].Add(r.Point)
 		}
 	}
+	p.Totals.add(last)
+	p.Replaced += last.Acquired
 }
 
 // TableSize returns the size in bytes of the table that the processes of a run share.

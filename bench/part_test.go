@@ -82,6 +82,12 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 
 	place.Joins = true // a second before the end of a run of three
 	place.Begin, cfg.Duration = Monotonic()-int64(2*time.Second), 3*time.Second
+	var reports []Progress
+	cfg.Progress = func(p Progress) {
+		if 0 < p.Elapsed && p.Elapsed < cfg.Duration {
+			reports = append(reports, p)
+		}
+	}
 	begin := time.Now()
 	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, place)
 	require.NoError(t, err)
@@ -91,11 +97,28 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 	require.NotEmpty(t, killed.History)
 	require.Subset(t, part.History, killed.History[len(killed.History)/2:], "the ring goes on")
 	require.Len(t, part.Series, 3)
-	before := part.Series[0].Acquired
-	require.Less(t, before, part.Series[2].Acquired, "a second that was over when it came")
+	for n, i := range part.Series[:2] {
+		require.Equal(t, Point{TS: float64(n + 1)}, i.Point, "a second that was over when it came")
+	}
+	require.Empty(t, reports, "of those seconds")
+	require.Positive(t, part.Series[2].Acquired)
 
-	part.Replaces([]Progress{{Elapsed: time.Second, Point: Point{Acquired: 5}}, {Elapsed: time.Second, Warmup: true, Point: Point{Acquired: 7}}, {Elapsed: time.Hour}})
-	require.EqualValues(t, before+5, part.Series[0].Acquired)
+	before := part.Totals
+	require.Equal(t, part.Series[2].Acquired+part.Drain.Acquired, before.Acquired)
+	part.Replaces([]Progress{
+		{Elapsed: time.Second, Warmup: true, Point: Point{Acquired: 7}},
+		{Elapsed: time.Second, Point: Point{Acquired: 5}, Totals: Totals{Acquired: 5, Fenced: 4}},
+		{Elapsed: 2 * time.Second, Point: Point{Acquired: 6}, Totals: Totals{Acquired: 11, Fenced: 9}},
+		{Elapsed: time.Hour, Totals: Totals{Acquired: 11, Fenced: 9}},
+	})
+	part.Replaces([]Progress{{Elapsed: 2 * time.Second, Point: Point{Acquired: 1}, Totals: Totals{Acquired: 1}}})
+	require.EqualValues(t, 5, part.Series[0].Acquired)
+	require.EqualValues(t, 7, part.Series[1].Acquired)
+	require.Equal(t, before.Acquired+12, part.Totals.Acquired)
+	require.Equal(t, before.Fenced+9, part.Totals.Fenced)
+	res := Merge("test", cfg, []*Part{part})
+	require.InDelta(t, float64(12+part.Shares[0]+part.Shares[1]+part.Shares[2]+part.Shares[3])/res.DurationS, res.AcquiredPerS, 1e-6)
+	require.InDelta(t, float64(part.Series[2].Cycles)/res.DurationS, res.ThroughputPerS, 1e-6)
 }
 
 func TestMergeAddsUpWhatPartsFound(t *testing.T) {

@@ -51,13 +51,13 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	part := &Part{}
 	var done sync.WaitGroup
-	start := func() {
+	start := sync.OnceFunc(func() {
 		pprof.Do(ctx, pprof.Labels("bench", "worker"), func(context.Context) {
 			for _, w := range r.workers {
 				done.Go(w.run)
 			}
 		})
-	}
+	})
 	if r.cfg.Begin != nil {
 		r.cfg.Begin(r.base)
 	}
@@ -66,10 +66,10 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}
 		r.meterHolding(part.Holding, -1)
 	}
-	if r.cfg.Warmup > 0 && part.Complete {
+	if r.now() < int64(r.cfg.Warmup) && part.Complete {
 		report(Progress{Warmup: true, Total: r.cfg.Warmup})
 		start()
-		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) {
+		part.Complete = r.watch(ctx, 0, time.Second, r.cfg.Warmup, func(i Interval, at time.Duration) {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
 		})
 	}
@@ -83,7 +83,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	var stalls *stallWatch
 	if part.Complete {
-		stalls = r.measure(ctx, from, part, &done, report, start)
+		stalls = r.measure(ctx, from, counted, part, &done, report, start)
 	}
 
 	// First the figures of the measured time, then the rest of its operations.
@@ -120,33 +120,35 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Drain = r.rec.rotate()
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
 		part.Client = after.Since(before, 1)
-		part.Totals.LateQuorum = int64(counts.LateQuorum - counted.LateQuorum)
-		part.Totals.FenceSecondTrips = int64(counts.FenceSecondTrips - counted.FenceSecondTrips)
+		r.figures(part, counts.since(counted))
 	} else {
 		r.rec.forget()
+		r.figures(part, Counts{})
 	}
-	r.figures(part)
 	return part
 }
 
-// measure runs the measured time. It returns the stall watch, still running.
-func (r *runner) measure(ctx context.Context, from int64, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
+// measure runs the measured time, or what is left of it when this process joins. It returns the
+// stall watch, still running.
+func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
 	if r.pacer != nil {
 		r.pacer.begin(from)
 	}
 	r.phase.Store(measuring)
 	report(Progress{Total: r.cfg.Duration})
-	if r.cfg.Warmup == 0 {
-		start()
-	}
+	start()
 	stalls = watchStalls(r.cfg.procs())
 	if r.waits {
 		part.Uncontended = NewHistogram()
 		done.Go(func() { r.uncontended(part.Uncontended) })
 	}
-	part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
+	first := time.Second
+	for ; r.joins && from+int64(first) < r.now() && first < r.cfg.Duration-pointLeast; first += time.Second {
+		part.Series = append(part.Series, Interval{Point: Point{TS: first.Seconds()}})
+	}
+	part.Complete = r.watch(ctx, from, first, r.cfg.Duration, func(i Interval, at time.Duration) {
 		part.Series = append(part.Series, i)
-		report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point})
+		report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point, Totals: r.totals(countsOf(r.locker).since(counted))})
 	})
 	return stalls
 }
@@ -191,11 +193,11 @@ func (r *runner) await(ctx context.Context) bool {
 	}
 }
 
-// watch waits until length after from on the run's clock. About once a second it calls each
-// with an Interval; drive takes the last one. It returns false when ctx ends or the locker
+// watch waits until length after from on the run's clock. At first, and then about once a second,
+// it calls each with an Interval; drive takes the last one. It returns false when ctx ends or the locker
 // panics first.
-func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
-	for at := time.Second; ; at += time.Second {
+func (r *runner) watch(ctx context.Context, from int64, first, length time.Duration, each func(i Interval, at time.Duration)) bool {
+	for at := first; ; at += time.Second {
 		if at > length-pointLeast {
 			at = length
 		}
@@ -218,14 +220,24 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 // pointLeast is the shortest last interval of a series.
 const pointLeast = 100 * time.Millisecond
 
+// totals returns the counts so far, with those of the locker. What is under way, or due and not
+// begun, is not yet among them.
+func (r *runner) totals(c Counts) Totals {
+	t := r.rec.counts
+	t.LateQuorum, t.FenceSecondTrips = int64(c.LateQuorum), int64(c.FenceSecondTrips)
+	t.LostValidity = t.Outlived + t.LateQuorum
+	t.Started = t.Finished + t.Unfinished
+	t.Offered = t.Started
+	return t
+}
+
 // figures fills in the counts and the histograms.
-func (r *runner) figures(p *Part) {
-	p.Totals.add(r.rec.counts)
-	p.Totals.LostValidity = p.Totals.Outlived + p.Totals.LateQuorum
-	if r.pacer == nil {
-		p.Totals.Started = p.Totals.Finished + p.Totals.Unfinished
-		p.Totals.Offered = p.Totals.Started
+func (r *runner) figures(p *Part, c Counts) {
+	t := r.totals(c)
+	if r.pacer != nil { // it has counted these
+		t.Offered, t.Started = 0, 0
 	}
+	p.Totals.add(t)
 	p.Latency = r.rec.total
 	p.Shares = make([]int64, len(r.workers))
 	for i, w := range r.workers {

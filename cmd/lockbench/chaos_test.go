@@ -117,7 +117,16 @@ func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
 		"--duration", "3s", "--warmup", "0s", "--fault", "crash:1@2s", "--fault", "crash:2@2s", "-o", "json")
 	require.Equal(t, exitUnsafe, code, stderr)
 	doc := requireFields(t, stdout)
-	require.Greater(t, number(t, doc, "safety.overlaps"), number(t, doc, "totals.acquired"), "those since the crash")
+	series, _ := at(doc["results"].([]any)[0], "series")
+	since := 0.0
+	for _, second := range series.([]any) {
+		if at, _ := second.(map[string]any)["t_s"].(float64); at > 2.5 {
+			since += second.(map[string]any)["acquired"].(float64)
+		}
+	}
+	require.Positive(t, since)
+	require.Greater(t, number(t, doc, "safety.overlaps"), since, "those since the crash")
+	require.Greater(t, number(t, doc, "totals.acquired"), 1.5*since, "the killed ones' are counted")
 }
 
 func TestStrangersLockTheSameNamesInOneRun(t *testing.T) {

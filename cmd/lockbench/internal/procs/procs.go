@@ -15,8 +15,8 @@
 //
 // So a child ends when its parent ends, and the parent ends all children when one fails. All have
 // one unlinked file open: the table in which workers see overlaps and hand-overs across processes.
-// The table has the events and the overlaps that a killed child saw. Of its figures only the
-// series is left.
+// The table has the events and the overlaps that a killed child saw. Of its figures the series and
+// the totals are left, up to its last report.
 package procs
 
 import (
@@ -227,15 +227,18 @@ func (p *process) next(number int) (a answer, err error) {
 // part reads the answers of a process, and of those that replace it, up to the last. A panic of
 // the locker comes with its part.
 func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
-	var now, lost []bench.Progress // of the process, and of those before it
+	var now []bench.Progress    // of the process
+	var lost [][]bench.Progress // of those before it
 	for {
 		p := r.process(number)
 		a, err := p.next(number)
 		switch {
 		case p != r.process(number): // it was killed meanwhile
-			now, lost = nil, append(lost, now...)
+			now, lost = nil, append(lost, now)
 		case a.Part != nil:
-			a.Part.Replaces(lost)
+			for _, killed := range lost {
+				a.Part.Replaces(killed)
+			}
 			return a.Part, err
 		case err != nil:
 			return nil, err
