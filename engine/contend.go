@@ -155,9 +155,10 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, err
 		}
 	}
-	if c.readers && !c.shared && c.most == 0 { // they had it the last time
-		c.readers, c.asksSoon = false, true
-		c.keepReadersOut()
+	if c.readers && !c.shared && c.most == 0 {
+		if err := c.comeBack(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return persist(ctx, c.attempt, c.rest)
 }
@@ -206,7 +207,7 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 
 // delay waits for as long as next says.
 func (c *contender) delay(ctx context.Context, next step) error {
-	if next.await {
+	if next.await || c.shared && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
 		return c.await(ctx, c.name, next)
 	}
 	return c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
@@ -386,7 +387,10 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
 	if !l.shared {
-		n.read = c.readers
+		n.keptOut = 0
+		if c.readers {
+			n.keptOut = min(now.Sub(c.begin), intendAfter)
+		}
 	}
 	n.letInLocked(now)
 	if n.first != nil || l.short {

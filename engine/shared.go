@@ -98,7 +98,8 @@ const (
 // intend keeps new readers out, if it is readers who have the name that c was refused.
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
-	if c.shared || now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery {
+	early := now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery
+	if unknown := c.asksSoon && !c.readers; c.shared || early && !unknown { // unknown: it has come back
 		return nil
 	}
 	c.intended = now
@@ -106,6 +107,22 @@ func (c *contender) intend(ctx context.Context) error {
 	c.asksSoon = err == nil && out.Tally.Granted > 0
 	c.readers = c.readers || c.asksSoon
 	return err
+}
+
+// comeBack is for a writer that met readers the last time. It leaves them the name for as long as it kept them out then,
+// since it may want it again and again. Then it keeps new ones out at once, and need not ask whether somebody has the name.
+func (c *contender) comeBack(ctx context.Context) error {
+	n := c.state
+	n.shard.mu.Lock()
+	theirs := n.left.Add(n.keptOut)
+	n.shard.unlock()
+	if err := c.e.pause(ctx, theirs.Left(clock.Now())); err != nil {
+		return err
+	}
+	c.begin = clock.Now()
+	c.readers, c.asksSoon, c.crowded = false, true, true
+	c.keepReadersOut()
+	return nil
 }
 
 // keepReadersOut is intend for a writer that need not know who has the name.

@@ -392,6 +392,82 @@ func TestWriterThatMetReadersKeepsThemOutAtOnceTheNextTime(t *testing.T) {
 	})
 }
 
+// A writer that comes back at once is asked for as many intents as writes. Between a release and the next intent
+// readers have the name, for as long as they were kept out before.
+func TestWriterThatComesBackLeavesReadersTheirTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+		defer elsewhere.Close()
+		intended := func(from int) time.Time {
+			for i, op := range s.ops()[from:] {
+				if op == pipeline.Intend {
+					return s.when[from+i]
+				}
+			}
+			return time.Time{}
+		}
+		// write has a writer keep a reader out for a while. It returns when the writer sent its intent, and when it left.
+		write := func(meanwhile, keepsOut time.Duration) (first, left time.Time) {
+			reader, before := mustAcquireShared(t, elsewhere, "name", 0), len(s.ops())
+			written := goAcquire(t.Context(), e, 0)
+			time.Sleep(meanwhile)
+			require.NoError(t, reader.Extend(t.Context(), 0)) // so that the writer asks again
+			time.Sleep(keepsOut)
+			require.NoError(t, reader.Release(t.Context()))
+			require.NoError(t, requireGot(t, written).Release(t.Context()))
+			return intended(before), time.Now()
+		}
+		_, left := write(2*intendAfter, intendAfter)
+		begun, left2 := write(intendAfter, 4*time.Millisecond)
+		require.InDelta(t, intendAfter, begun.Sub(left), float64(2*time.Millisecond), "it kept readers out for longer, but that is the most")
+		keptOut := left2.Sub(begun)
+		require.Less(t, keptOut, intendAfter*2/3)
+		begun, _ = write(intendAfter, 4*time.Millisecond)
+		require.InDelta(t, keptOut, begun.Sub(left2), float64(4*time.Millisecond), "as long as that, but for some round trips")
+		time.Sleep(intendAfter)
+		asked := time.Now()
+		begun, _ = write(intendAfter, 4*time.Millisecond)
+		require.Less(t, begun.Sub(asked), 4*time.Millisecond, "they had their time")
+	})
+}
+
+// The reader finds a writer at some masters only, so that it looks as if others had split the vote.
+func TestReaderThatSomeMastersLetInWaitsForTheWriter(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		other := newEngine(e.cfg, bareQuorum{s}, nil)
+		defer other.Close()
+		lock := mustAcquire(t, e, "name", 0)
+		reading := goAcquireShared(t.Context(), other, 0)
+		time.Sleep(3 * time.Second)
+		require.Equal(t, 2, s.count(pipeline.Acquire), "it does not ask again")
+		require.NoError(t, lock.Release(t.Context()))
+		require.NoError(t, requireGot(t, reading).Release(t.Context()))
+	})
+}
+
+// Who stands in line asks for the lock on the way, so an attempt before that would be one too many.
+func TestWriterThatMetReadersStandsInLineAtOnceTheNextTime(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, other := open(t, masters), open(t, masters)
+	linesOf(t, e, other)
+	refused := func() uint64 {
+		reader, before := mustAcquireShared(t, other, t.Name(), 0), e.Stats().Taken
+		written := make(chan acquired, 1)
+		go func() {
+			lock, err := e.Acquire(t.Context(), t.Name(), 0)
+			written <- acquired{lock: lock, err: err}
+		}()
+		soon(t, func() bool {
+			return redistest.Command(t, masters[0], "EXISTS", pipeline.IntentPrefix+t.Name()).(int64) == 1
+		})
+		require.NoError(t, reader.Release(t.Context()))
+		require.NoError(t, requireGot(t, written).Release(t.Context()))
+		return e.Stats().Taken - before
+	}
+	require.EqualValues(t, 1, refused())
+	require.Zero(t, refused())
+}
+
 func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		ctx, leave := context.WithCancel(t.Context())

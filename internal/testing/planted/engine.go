@@ -73,13 +73,38 @@ var engines = []fault{
 		tests: "engine TestIntentEndsWithTheWait",
 	},
 	{
-		what: "a writer that met readers lets new ones in until it is refused", file: "engine/contend.go",
-		old: "\t\tc.keepReadersOut()", new: "",
+		what: "a writer that met readers lets new ones in until it is refused", file: "engine/shared.go",
+		old: "true, true\n\tc.keepReadersOut()", new: "true, true",
 		tests: "engine TestWriterThatMetReadersKeepsThemOutAtOnceTheNextTime",
 	},
 	{
+		what: "a writer that met readers asks for the lock before it stands in line", file: "engine/shared.go",
+		old: "c.asksSoon, c.crowded = false, true, true", new: "c.asksSoon = false, true",
+		tests: "engine TestWriterThatMetReadersStandsInLineAtOnceTheNextTime",
+	},
+	{
+		what: "a writer that comes back does not learn who has the name", file: "engine/shared.go",
+		old: "c.shared || early && !unknown", new: "c.shared || early",
+		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
+	},
+	{
+		what: "a writer that comes back leaves readers no time", file: "engine/shared.go",
+		old: "n.left.Add(n.keptOut)", new: "n.left",
+		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
+	},
+	{
+		what: "a writer that comes back leaves readers all its time", file: "engine/contend.go",
+		old: "min(now.Sub(c.begin), intendAfter)", new: "now.Sub(c.begin)",
+		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
+	},
+	{
+		what: "a reader asks again at once where some masters let it in", file: "engine/contend.go",
+		old: "next.await || c.shared && next.kind == ErrTaken", new: "next.await",
+		tests: "engine TestReaderThatSomeMastersLetInWaitsForTheWriter",
+	},
+	{
 		what: "a writer that stands in no line lets new readers in", file: "engine/shared.go",
-		old: "if c.shared || now.Sub(c.begin) < intendAfter", new: "if c.e != nil || now.Sub(c.begin) < intendAfter",
+		old: "c.shared || early && !unknown", new: "c.shared || early || !unknown",
 		tests: "engine TestWriterThatWaitsKeepsNewReadersOut",
 	},
 	{
