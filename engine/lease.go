@@ -171,16 +171,11 @@ type extension struct {
 // extend lets the lease live for ttl from now on. h is the caller's handle, nil for an inherited lease. The
 // caller gets ErrNotHeld once h is no longer the holder. ctx ends the wait, and not what was sent.
 func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
-	return l.extendUntil(ctx, h, nil, ttl, clock.Now().Add(ttl))
-}
-
-// extendUntil is extend to an instant. It goes on with x, which its caller has begun; nil: nothing.
-func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time.Duration, wanted clock.Instant) (err error) {
+	wanted := clock.Now().Add(ttl)
 	for {
-		if x == nil {
-			if x, err = l.beginExtension(h, ttl); err != nil {
-				return err
-			}
+		x, err := l.beginExtension(h, ttl)
+		if err != nil {
+			return err
 		}
 		select {
 		case <-x.done:
@@ -192,7 +187,6 @@ func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time
 		if !x.handed.Add(x.ttl).Before(wanted) {
 			return x.err
 		}
-		x = nil
 	}
 }
 

@@ -84,7 +84,7 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that comes back does not learn who has the name", file: "engine/shared.go",
-		old: "c.shared || early && !unknown", new: "c.shared || early",
+		old: "c.shared || early && !unknown", new: "c.shared || early || unknown && c.e == nil",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
