@@ -387,9 +387,9 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
 	if !l.shared {
-		n.keptOut = 0
+		n.readFor = 0
 		if c.readers {
-			n.keptOut = min(now.Sub(c.begin), intendAfter)
+			n.readFor = min(now.Sub(c.begin)*3/2, intendAfter)
 		}
 	}
 	n.letInLocked(now)

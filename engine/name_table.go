@@ -98,7 +98,7 @@ type nameState struct {
 	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
 	lined      bool          // other processes stand in line for it, as last known
 	left       clock.Instant // when a writer of this process last released it
-	keptOut    time.Duration // for how long that had kept readers out; 0: they did not have it
+	readFor    time.Duration // for how long it leaves the name to readers then; 0: it met none
 	stranger   clock.Instant // when a stranger last had it; zero: never
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
 	asking     int           // callers who want a permit of this queue, and do not hold it yet
@@ -170,7 +170,7 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 	}
 	switch {
 	case n.idleLocked():
-		n.contending, c.readers = true, n.keptOut > 0
+		n.contending, c.readers = true, n.readFor > 0
 		return n, nil, nil, nil
 	case c.shared && n.lease != nil && n.lease.shared && n.first == nil:
 		if n.lease.mayJoinLocked(c.ttl, c.begin) {

@@ -35,32 +35,7 @@ func (c crew) run(t *testing.T, long time.Duration) (attempts, used float64) {
 		seed := rand.Uint64()
 		t.Log("seed", seed)
 		rng := rand.New(rand.NewPCG(seed, 0))
-		cfg := Config{Masters: make([]string, 5)}
-		masters := make(map[string]*redisfake.Server)
-		for i := range cfg.Masters {
-			cfg.Masters[i] = fmt.Sprintf("192.0.2.%d:6379", i)
-			masters[cfg.Masters[i]] = redisfake.New()
-			t.Cleanup(masters[cfg.Masters[i]].Close)
-		}
-		var engines []*Engine
-		for range c.processes {
-			paths := make(map[string]*faultconn.Link)
-			for _, address := range cfg.Masters {
-				paths[address] = faultconn.NewLink()
-				paths[address].DelayRequests(c.near + time.Duration(rng.Int64N(int64(c.far-c.near)+1)))
-			}
-			cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-				conn, err := masters[address].Dial(ctx, address, d, c)
-				if err != nil {
-					return nil, err
-				}
-				return paths[address].Wrap(conn), nil
-			}}
-			e, err := New(t.Context(), cfg)
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, e.Close()) })
-			engines = append(engines, e)
-		}
+		engines := scattered(t, rng, c.processes, c.near, c.far)
 		begun := time.Now()
 		ctx, cancel := context.WithDeadline(t.Context(), begun.Add(long))
 		defer cancel()
@@ -103,6 +78,37 @@ func (c crew) run(t *testing.T, long time.Duration) (attempts, used float64) {
 		t.Logf("%d permits, %.2f attempts each, %.2f of the time", acquired, attempts, used)
 	})
 	return attempts, used
+}
+
+// scattered returns engines in a bubble, each with paths of its own to five masters: there they take from near to far, and
+// back no time.
+func scattered(t *testing.T, rng *rand.Rand, n int, near, far time.Duration) (engines []*Engine) {
+	cfg := Config{Masters: make([]string, 5)}
+	masters := make(map[string]*redisfake.Server)
+	for i := range cfg.Masters {
+		cfg.Masters[i] = fmt.Sprintf("192.0.2.%d:6379", i)
+		masters[cfg.Masters[i]] = redisfake.New()
+		t.Cleanup(masters[cfg.Masters[i]].Close)
+	}
+	for range n {
+		paths := make(map[string]*faultconn.Link)
+		for _, address := range cfg.Masters {
+			paths[address] = faultconn.NewLink()
+			paths[address].DelayRequests(near + time.Duration(rng.Int64N(int64(far-near)+1)))
+		}
+		cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+			conn, err := masters[address].Dial(ctx, address, d, c)
+			if err != nil {
+				return nil, err
+			}
+			return paths[address].Wrap(conn), nil
+		}}
+		e, err := New(t.Context(), cfg)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, e.Close()) })
+		engines = append(engines, e)
+	}
+	return engines
 }
 
 func TestPermitsAtHalfTheLoadTakeOneRoundTrip(t *testing.T) {

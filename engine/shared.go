@@ -109,12 +109,13 @@ func (c *contender) intend(ctx context.Context) error {
 	return err
 }
 
-// comeBack is for a writer that met readers the last time. It leaves them the name for as long as it kept them out then,
-// since it may want it again and again. Then it keeps new ones out at once, and need not ask whether somebody has the name.
+// comeBack is for a writer that met readers the last time. It leaves them the name for half as long again as it kept them out
+// then, since it may want it again and again: after just as long many would be about to read once more, and have to wait.
+// Then it keeps new ones out at once, and need not ask whether somebody has the name.
 func (c *contender) comeBack(ctx context.Context) error {
 	n := c.state
 	n.shard.mu.Lock()
-	theirs := n.left.Add(n.keptOut)
+	theirs := n.left.Add(n.readFor)
 	n.shard.unlock()
 	if err := c.e.pause(ctx, theirs.Left(clock.Now())); err != nil {
 		return err

@@ -89,12 +89,12 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that comes back leaves readers no time", file: "engine/shared.go",
-		old: "n.left.Add(n.keptOut)", new: "n.left",
+		old: "n.left.Add(n.readFor)", new: "n.left",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
 		what: "a writer that comes back leaves readers all its time", file: "engine/contend.go",
-		old: "min(now.Sub(c.begin), intendAfter)", new: "now.Sub(c.begin)",
+		old: "min(now.Sub(c.begin)*3/2, intendAfter)", new: "now.Sub(c.begin)",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
