@@ -102,7 +102,7 @@ type Progress struct {
 	Elapsed time.Duration     // since the warm-up or the measured time began
 	Total   time.Duration     // planned length of that phase
 	Point   Point             // the interval since the last call
-	Totals  Totals            // of the measured time so far
+	Totals  Totals            // of this process in the measured time, so far
 	Result  *Result           // set in the last call of a run only
 }
 

@@ -133,15 +133,15 @@ func (p *pacer) take(first bool) (arrival, int64) {
 	return a, 0
 }
 
-// begin starts the measured time. It drops the arrivals that the warm-up left waiting: they
-// count in no figure, and would delay those that do.
-func (p *pacer) begin(now int64) {
+// begin starts the measured time. It drops the arrivals from before due, such as those that the
+// warm-up left waiting: they count in no figure, and would delay those that do.
+func (p *pacer) begin(from, due int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.ahead.at < now {
+	for p.ahead.at < due {
 		p.ahead = p.sched.next()
 	}
-	p.from, p.open = now, true
+	p.from, p.open = from, true
 }
 
 // end ends the measured time: later arrivals are never taken. It reports whether a backlog

@@ -31,10 +31,19 @@ func TestTakeGivesOnlyWhatIsDue(t *testing.T) {
 	require.EqualValues(t, 500_000, wait)
 }
 
+func TestArrivalsFromBeforeAProcessJoinedAreAnothers(t *testing.T) {
+	p, now := clockwork()
+	p.begin(0, int64(time.Second))
+	*now = int64(2 * time.Second)
+	p.end(*now)
+	got := p.close(*now, func(age int64) { require.LessOrEqual(t, age, int64(time.Second)) })
+	require.EqualValues(t, 1000, got.Offered, "of the second second")
+}
+
 func TestUnstartedArrivalsAreOffered(t *testing.T) {
 	p, now := clockwork()
 	*now = int64(time.Second)
-	p.begin(*now) // drops the arrivals of the warm-up
+	p.begin(*now, *now) // drops the arrivals of the warm-up
 	*now = int64(2 * time.Second)
 	for range 400 {
 		a, wait := p.take(true)
@@ -58,7 +67,7 @@ func TestUnstartedArrivalsAreOffered(t *testing.T) {
 
 func TestWhatIsDueAfterTheEndNeverArrives(t *testing.T) {
 	p, now := clockwork()
-	p.begin(*now)
+	p.begin(*now, *now)
 	p.end(5 * ms)
 	*now = 100 * ms
 	for range 4 {
@@ -120,7 +129,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p, now := clockwork()
 			*now = int64(time.Second)
-			p.begin(*now)
+			p.begin(*now, *now)
 			for i := range int64(1000) {
 				*now = max(*now, int64(time.Second)+(i+c.lag(i))*1_000_000)
 				_, _ = p.take(true)
@@ -135,7 +144,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 func BenchmarkTake(b *testing.B) {
 	cfg := Config{Workers: 1, Rate: MaxRate, Duration: time.Second}
 	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil, nil)
-	p.begin(0)
+	p.begin(0, 0)
 	b.ReportAllocs()
 	for b.Loop() {
 		p.take(true)

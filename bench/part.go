@@ -80,7 +80,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	r.joins = place.Joins
 	report, finish := r.reporter()
 	part = r.drive(ctx, report)
-	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration})
+	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration, Totals: part.Totals})
 	return part, context.Cause(r.failed)
 }
 

@@ -132,7 +132,11 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 // stall watch, still running.
 func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
 	if r.pacer != nil {
-		r.pacer.begin(from)
+		due := from
+		if r.joins { // what was due before was another process's
+			due = r.now()
+		}
+		r.pacer.begin(from, due)
 	}
 	r.phase.Store(measuring)
 	report(Progress{Total: r.cfg.Duration})

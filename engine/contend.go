@@ -30,9 +30,11 @@ type contender struct {
 	gaps         int           // how many it left for strangers
 	crowded      bool          // another process had the name, or asked for it
 	intended     clock.Instant // when it last kept new readers out; zero: never
-	asksSoon     bool          // readers have the name, or an intent keeps c out: nobody says when that ends
+	keptFrom     clock.Instant // when it first did
+	asksSoon     bool          // readers have the name or may have, or an intent keeps c out: nobody says when that ends
 	shared       bool          // it wants to read
-	readers      bool          // a writer: they had the name, the last time or by now
+	readers      bool          // a writer: they had the name; before it contends: the last time
+	theirs       time.Duration // for how long to leave the name to readers before it joins again
 	limit        int           // of the permits of which it wants one; 0: it wants none
 	waitWhenFull bool
 }
@@ -108,6 +110,13 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 	for {
 		n, w, lock, err := e.names.join(c, wait)
 		c.state = n
+		if theirs := c.theirs; theirs > 0 {
+			c.theirs = 0
+			if err := c.leaveToReaders(ctx, theirs); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		switch {
 		case lock != nil && lock.collect(c.asked):
 			return lock, nil
@@ -155,10 +164,9 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, err
 		}
 	}
-	if c.readers && !c.shared && c.most == 0 {
-		if err := c.comeBack(ctx); err != nil {
-			return nil, err
-		}
+	if c.readers { // the masters say whether they have the name this time, too; whoever stands in line need not ask before
+		c.readers, c.asksSoon, c.crowded = false, true, true
+		c.keepReadersOut()
 	}
 	return persist(ctx, c.attempt, c.rest)
 }
@@ -378,6 +386,11 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 		return nil, err
 	}
 	c.takeLocked(lock, now)
+	if n := c.state; c.mayComeBack() && lock.lease != c.inherited {
+		if n.readFor = 0; c.readers {
+			n.left, n.readFor = now, min(now.Sub(c.keptFrom)*3/2, intendAfter)
+		}
+	}
 	return lock, nil
 }
 
@@ -386,12 +399,6 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	n := l.state
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
-	if !l.shared {
-		n.readFor = 0
-		if c.readers {
-			n.readFor = min(now.Sub(c.begin)*3/2, intendAfter)
-		}
-	}
 	n.letInLocked(now)
 	if n.first != nil || l.short {
 		l.scheduleLocked(now)

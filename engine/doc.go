@@ -197,9 +197,9 @@
 //
 // A writer queues in this process and stands in line between processes as ever. While it waits for readers,
 // new ones are refused, so that it waits only for those that read already. Readers that wait in one process
-// are let in together. A process that has written and wants to write again leaves the name to readers first,
-// for half as long again as it kept them out: 20 ms at most. What it does not promise: order between readers
-// and writers of different processes.
+// are let in together. If Acquire kept readers out and its process wants the name again, it leaves it to them
+// first, for one and a half times as long: 20 ms at most. What it does not promise: order between readers and
+// writers of different processes.
 // Where writers pass a name on, readers get in when a holder leaves the name open, twice a second on average:
 // beside busy writers one may wait for seconds.
 //

@@ -34,7 +34,9 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	l.holder = nil
 	l.kept, l.warn, l.fault = false, 0, nil
 	n := l.state
-	n.left = now
+	if !l.shared {
+		n.left = now
+	}
 	q := n.wantedLocked()
 	w := q.first
 	switch {

@@ -171,11 +171,16 @@ type extension struct {
 // extend lets the lease live for ttl from now on. h is the caller's handle, nil for an inherited lease. The
 // caller gets ErrNotHeld once h is no longer the holder. ctx ends the wait, and not what was sent.
 func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
-	wanted := clock.Now().Add(ttl)
+	return l.extendUntil(ctx, h, nil, ttl, clock.Now().Add(ttl))
+}
+
+// extendUntil is extend to an instant. It goes on with x, which its caller has begun; nil: nothing.
+func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time.Duration, wanted clock.Instant) (err error) {
 	for {
-		x, err := l.beginExtension(h, ttl)
-		if err != nil {
-			return err
+		if x == nil {
+			if x, err = l.beginExtension(h, ttl); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-x.done:
@@ -187,6 +192,7 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 		if !x.handed.Add(x.ttl).Before(wanted) {
 			return x.err
 		}
+		x = nil
 	}
 }
 

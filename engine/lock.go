@@ -239,7 +239,11 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	err = l.lease.extend(ctx, l, ttl)
+	return l.extended(l.lease.extend(ctx, l, ttl), ctx)
+}
+
+// extended returns the error of an Extend of which err came back.
+func (l *Lock) extended(err error, ctx context.Context) error {
 	if end := l.Err(); end != nil {
 		return oneline.Join(end, ctx.Err())
 	}

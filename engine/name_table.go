@@ -98,7 +98,7 @@ type nameState struct {
 	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
 	lined      bool          // other processes stand in line for it, as last known
 	left       clock.Instant // when a writer of this process last released it
-	readFor    time.Duration // for how long it leaves the name to readers then; 0: it met none
+	readFor    time.Duration // for how long from then on one that comes back leaves it to readers; 0: the last one met none
 	stranger   clock.Instant // when a stranger last had it; zero: never
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
 	asking     int           // callers who want a permit of this queue, and do not hold it yet
@@ -170,7 +170,10 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 	}
 	switch {
 	case n.idleLocked():
-		n.contending, c.readers = true, n.readFor > 0
+		if c.comesBackLocked(n) {
+			return n, nil, nil, nil
+		}
+		n.contending = true
 		return n, nil, nil, nil
 	case c.shared && n.lease != nil && n.lease.shared && n.first == nil:
 		if n.lease.mayJoinLocked(c.ttl, c.begin) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // A Set is the locks of several names that were acquired together: all of them or none. Each is a lease by
@@ -113,18 +115,21 @@ func (s *Set) stopRenewals() {
 // Extend is Lock.Extend of all locks, side by side. It returns nil if all were extended, else the error of
 // one that was not, with its name; the others may have been.
 func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
-	if _, err := s.e.cfg.lease(ttl); err != nil {
+	ttl, err := s.e.cfg.lease(ttl)
+	if err != nil {
 		return err
 	}
 	if err := s.Err(); err != nil {
 		return err
 	}
-	errs := make([]error, len(s.locks))
-	var all sync.WaitGroup
+	begun, wanted := make([]*extension, len(s.locks)), clock.Now().Add(ttl)
 	for i, l := range s.locks {
-		all.Go(func() { errs[i] = l.Extend(ctx, ttl) })
+		begun[i], _ = l.lease.beginExtension(l, ttl) // if it is not held any more, the next call says so
 	}
-	all.Wait()
+	errs := make([]error, len(s.locks))
+	for i, l := range s.locks {
+		errs[i] = l.extended(l.lease.extendUntil(ctx, l, begun[i], ttl, wanted), ctx)
+	}
 	return s.first(func(i int) error { return errs[i] })
 }
 

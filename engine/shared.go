@@ -102,33 +102,46 @@ func (c *contender) intend(ctx context.Context) error {
 	if unknown := c.asksSoon && !c.readers; c.shared || early && !unknown { // unknown: it has come back
 		return nil
 	}
-	c.intended = now
+	c.intendedAt(now)
 	out, err := c.e.pipe.Do(ctx, c.intent(intentFor))
 	c.asksSoon = err == nil && out.Tally.Granted > 0
 	c.readers = c.readers || c.asksSoon
 	return err
 }
 
-// comeBack is for a writer that met readers the last time. It leaves them the name for half as long again as it kept them out
-// then, since it may want it again and again: after just as long many would be about to read once more, and have to wait.
-// Then it keeps new ones out at once, and need not ask whether somebody has the name.
-func (c *contender) comeBack(ctx context.Context) error {
-	n := c.state
-	n.shard.mu.Lock()
-	theirs := n.left.Add(n.readFor)
-	n.shard.unlock()
-	if err := c.e.pause(ctx, theirs.Left(clock.Now())); err != nil {
-		return err
+// mayComeBack reports whether c is a writer that waits for readers.
+func (c *contender) mayComeBack() bool { return c.most == 0 && !c.shared }
+
+// comesBackLocked reports whether c is to leave the name to readers first, and join again then. A writer that met readers
+// leaves them the name for one and a half times as long as it kept them out, since it may want it again and again. After
+// just as long many would be about to read once more, and have to wait.
+func (c *contender) comesBackLocked(n *nameState) bool {
+	if n.readFor == 0 || c.readers || !c.mayComeBack() {
+		return false
 	}
+	c.readers, c.theirs = true, n.left.Add(n.readFor).Left(c.begin)
+	return c.theirs > 0
+}
+
+// leaveToReaders pauses, unless ctx would end by then.
+func (c *contender) leaveToReaders(ctx context.Context, d time.Duration) error {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
+		return nil
+	}
+	err := c.e.pause(ctx, d)
 	c.begin = clock.Now()
-	c.readers, c.asksSoon, c.crowded = false, true, true
-	c.keepReadersOut()
-	return nil
+	return c.e.unlessKnown(c.name, errTakenHere, err)
+}
+
+func (c *contender) intendedAt(now clock.Instant) {
+	if c.intended = now; c.keptFrom.IsZero() {
+		c.keptFrom = now
+	}
 }
 
 // keepReadersOut is intend for a writer that need not know who has the name.
 func (c *contender) keepReadersOut() {
-	c.intended = clock.Now()
+	c.intendedAt(clock.Now())
 	c.e.pipe.Post(c.intent(intentFor))
 }
 

@@ -73,12 +73,12 @@ var engines = []fault{
 		tests: "engine TestIntentEndsWithTheWait",
 	},
 	{
-		what: "a writer that met readers lets new ones in until it is refused", file: "engine/shared.go",
-		old: "true, true\n\tc.keepReadersOut()", new: "true, true",
+		what: "a writer that met readers lets new ones in until it is refused", file: "engine/contend.go",
+		old: "true, true\n\t\tc.keepReadersOut()", new: "true, true",
 		tests: "engine TestWriterThatMetReadersKeepsThemOutAtOnceTheNextTime",
 	},
 	{
-		what: "a writer that met readers asks for the lock before it stands in line", file: "engine/shared.go",
+		what: "a writer that met readers asks for the lock before it stands in line", file: "engine/contend.go",
 		old: "c.asksSoon, c.crowded = false, true, true", new: "c.asksSoon = false, true",
 		tests: "engine TestWriterThatMetReadersStandsInLineAtOnceTheNextTime",
 	},
@@ -89,13 +89,33 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that comes back leaves readers no time", file: "engine/shared.go",
-		old: "n.left.Add(n.readFor)", new: "n.left",
+		old: "n.left.Add(n.readFor).Left(c.begin)", new: "n.left.Left(c.begin)",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
 		what: "a writer that comes back leaves readers all its time", file: "engine/contend.go",
-		old: "min(now.Sub(c.begin)*3/2, intendAfter)", new: "now.Sub(c.begin)",
+		old: "min(now.Sub(c.keptFrom)*3/2, intendAfter)", new: "now.Sub(c.keptFrom)*3/2",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
+	},
+	{
+		what: "a writer that lost its lock leaves readers time from when it had it first", file: "engine/contend.go",
+		old: "n.left, n.readFor = now, min", new: "n.readFor = min",
+		tests: "engine TestWriterThatLostItsLockLeavesReadersNoMoreTime",
+	},
+	{
+		what: "readers have their time after readers", file: "engine/handover.go",
+		old: "if !l.shared {\n\t\tn.left", new: "{\n\t\tn.left",
+		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
+	},
+	{
+		what: "a writer leaves readers more time than it has", file: "engine/shared.go",
+		old: "time.Until(end) < d", new: "time.Until(end) < 0",
+		tests: "engine TestWriterWithoutThatMuchTimeAsksAtOnce",
+	},
+	{
+		what: "a single attempt forgets readers", file: "engine/contend.go",
+		old: "c.mayComeBack() && lock.lease", new: "!c.shared && lock.lease",
+		tests: "engine TestOneAttemptIsNoReasonToForgetReaders",
 	},
 	{
 		what: "a reader asks again at once where some masters let it in", file: "engine/contend.go",

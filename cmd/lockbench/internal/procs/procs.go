@@ -232,6 +232,9 @@ func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
 	for {
 		p := r.process(number)
 		a, err := p.next(number)
+		if a.Progress != nil {
+			now = append(now, *a.Progress)
+		}
 		switch {
 		case p != r.process(number): // it was killed meanwhile
 			now, lost = nil, append(lost, now)
@@ -244,7 +247,6 @@ func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
 			return nil, err
 		default:
 			progress.add(*a.Progress)
-			now = append(now, *a.Progress)
 		}
 	}
 }
