@@ -29,6 +29,9 @@ func outage(from, to time.Duration) func() Locker {
 }
 
 func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many workers")
+	}
 	for _, workers := range []int{64, 2000} { // most of it waits for a worker, or for the lock
 		cfg := Config{Workers: workers, Rate: 500, Arrivals: ArrivalsUniform, Duration: 10 * time.Second, TTL: time.Second}
 		p99 := func(from time.Duration) (ns int64) {
@@ -163,6 +166,9 @@ func TestAHoldThatOutlivesItsLeaseIsCountedAlsoWhenTheEndCutsIt(t *testing.T) {
 
 // 20 names held 20 ms are 1,000 locks a second.
 func TestTimeoutsAreInTheTailOfTheResponse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many workers")
+	}
 	cfg := Config{Workers: 1024, Rate: 9510, Keys: 20, Dist: Uniform(), Hold: Fixed(20 * time.Millisecond),
 		Wait: 50 * time.Millisecond, Duration: 2 * time.Second, TTL: time.Second, Seed: 1}
 	inVirtualTime(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg, func(t *testing.T, r *Result) {

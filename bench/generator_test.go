@@ -8,6 +8,9 @@ import (
 )
 
 func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many workers")
+	}
 	for name, cfg := range map[string]Config{
 		"closed":    {},
 		"zipf":      {Dist: Zipf(0.99)},

@@ -13,6 +13,9 @@ import (
 )
 
 func TestTenThousandWorkersFitIn100MB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many workers")
+	}
 	var calls atomic.Int64
 	var peak uint64
 	l := slow{acquire: func(context.Context) error {

@@ -31,6 +31,9 @@ func TestARunThatLooksForOverlapsNeedsNoExactFigures(t *testing.T) {
 }
 
 func TestATimeInWhichNothingIsAcquiredIsNotValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many workers")
+	}
 	none := errors.New("masters do not vote yet")
 	begin := func(l *slow, outage time.Duration) func(time.Time) {
 		return func(at time.Time) {
