@@ -2,20 +2,13 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/redisfake"
-	"muxlock/internal/testing/faultconn"
 )
 
 // A herd is processes that take one name in turn, each with paths of its own to five masters.
@@ -30,32 +23,11 @@ type herd struct {
 func (h herd) run(t *testing.T, long time.Duration) (waits []time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(h.processes), 0))
-		cfg := Config{Masters: make([]string, 5)}
-		masters := make(map[string]*redisfake.Server)
-		for i := range cfg.Masters {
-			cfg.Masters[i] = fmt.Sprintf("192.0.2.%d:6379", i)
-			masters[cfg.Masters[i]] = redisfake.New()
-			t.Cleanup(masters[cfg.Masters[i]].Close)
-		}
+		engines := scattered(t, rng, h.processes, h.near, h.far)
 		ctx, cancel := context.WithTimeout(t.Context(), long)
 		defer cancel()
 		had := make(chan []time.Duration)
-		for range h.processes {
-			paths := make(map[string]*faultconn.Link)
-			for _, address := range cfg.Masters {
-				paths[address] = faultconn.NewLink()
-				paths[address].DelayRequests(h.near + time.Duration(rng.Int64N(int64(h.far-h.near)+1)))
-			}
-			cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-				conn, err := masters[address].Dial(ctx, address, d, c)
-				if err != nil {
-					return nil, err
-				}
-				return paths[address].Wrap(conn), nil
-			}}
-			e, err := New(ctx, cfg)
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, e.Close()) })
+		for _, e := range engines {
 			go func() {
 				var waits []time.Duration
 				for {

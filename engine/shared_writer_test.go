@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -183,7 +182,6 @@ func TestReaderThatSomeMastersLetInWaitsForTheWriter(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		require.Equal(t, 2, s.count(pipeline.Acquire), "it does not ask again")
 		require.NoError(t, lock.Release(t.Context()))
-		synctest.Wait()
 		require.NoError(t, requireGot(t, reading).Release(t.Context()))
 	})
 }
