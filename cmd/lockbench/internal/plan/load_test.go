@@ -36,3 +36,26 @@ func TestRunsOfReadersAndWritersShareTheNamesOfTheirSeed(t *testing.T) {
 	require.NotEqual(t, prefix("--op read-write:0"), prefix("--op read-write:0"), "a seed of its own")
 	require.Empty(t, prefix("--seed 7"), "other runs share with nobody")
 }
+
+func TestACrashNeedsMastersThatVoteForTheNewProcess(t *testing.T) {
+	const crash = "--procs 2 --fault crash:2@1s "
+	for args, want := range map[string]string{
+		crash:                   "crash:2@1s: muxlock's new process would wait: these masters do not vote for it before they are 31.3s old (--fencing or --warmup 31s)",
+		crash + "--warmup 30s":  "--warmup 31s",
+		crash + "--max-ttl 20s": "--warmup 21s",
+		crash + "--ttl 40s":     "--warmup 41s",
+		crash + "--impl redsync-goredis,muxlock-single,muxlock --fencing": "muxlock-single's new process would wait: these masters do not vote for it before they are 31.3s old (--warmup 31s)",
+		crash + "--warmup 31s":            "",
+		crash + "--fencing":               "",
+		crash + "--impl redsync-goredis":  "",
+		"--procs 2 --fault pause:2@1s-2s": "",
+	} {
+		fs, f := runFlags(t, strings.Fields(args)...)
+		_, err := f.Plan("run", fs)
+		if want == "" {
+			require.NoError(t, err, args)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+}

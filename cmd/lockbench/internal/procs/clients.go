@@ -7,8 +7,8 @@ import (
 	"muxlock/internal/child"
 )
 
-// retryPause is the time between two tries to open a locker.
-const retryPause = 50 * time.Millisecond
+// retryPause is the time between two tries to open a locker. Each starts a process.
+const retryPause = 500 * time.Millisecond
 
 // Pause stops a process. Resume lets it go on. They and Replace make a Runner a faults.Clients.
 func (r *Runner) Pause(number int) error { return child.Pause(r.process(number).Process) }
@@ -20,7 +20,7 @@ func (r *Runner) Resume(number int) error { return child.Resume(r.process(number
 // tries again while it cannot, as without a master, until the run is over.
 func (r *Runner) Replace(number int) error {
 	o := r.options
-	o.NewMasters = false // they have granted locks
+	o.NewMasters, o.Joins = false, true // the masters have granted locks
 	for r.ctx.Err() == nil {
 		p, err := r.spawn()
 		if err != nil {

@@ -246,7 +246,7 @@ func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
 		case err != nil:
 			return nil, err
 		default:
-			progress.add(*a.Progress)
+			progress.add(number, *a.Progress)
 		}
 	}
 }

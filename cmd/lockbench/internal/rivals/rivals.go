@@ -28,6 +28,7 @@ type Options struct {
 	Workers       int  // callers at once: sizes connection pools
 	Distant       bool // a reply may take milliseconds
 	NewMasters    bool // the masters were started for this run, and not restarted
+	Joins         bool // others use the masters already; the caller waits where these do not vote yet
 	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
 	Fencing       bool // only of an implementation that Fences; the masters are set up for it
 	// From is the local IP of connections; empty: any. Proxies tell client processes by it.

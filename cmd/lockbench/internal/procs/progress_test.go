@@ -1,0 +1,32 @@
+package procs
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+)
+
+// The second process is killed before it reports its second second, and another takes its place.
+func TestProgressHasTheSecondsOfAKilledProcess(t *testing.T) {
+	var shown []bench.Point
+	g := newProgress("x", 2, func(p bench.Progress) { shown = append(shown, p.Point) })
+	report := func(number int, warmup bool, seconds, cycles int64) {
+		g.add(number, bench.Progress{
+			Warmup: warmup, Elapsed: time.Duration(seconds) * time.Second, Point: bench.Point{TS: float64(seconds), Cycles: cycles, P99Ns: cycles},
+		})
+	}
+	report(0, true, 1, 10)
+	report(1, true, 1, 20)
+	report(0, false, 1, 30)
+	report(1, false, 1, 5)
+	report(0, false, 2, 7)
+	report(0, false, 3, 8)
+	require.Len(t, shown, 2, "the second may still come")
+	report(1, false, 3, 9)
+	g.add(0, bench.Progress{Elapsed: 3100 * time.Millisecond}) // the end
+	g.add(1, bench.Progress{Elapsed: 3200 * time.Millisecond})
+	require.Equal(t, []bench.Point{{TS: 1, Cycles: 30, P99Ns: 20}, {TS: 1, Cycles: 35, P99Ns: 30}, {TS: 2, Cycles: 7, P99Ns: 7}, {TS: 3, Cycles: 17, P99Ns: 9}}, shown)
+}
