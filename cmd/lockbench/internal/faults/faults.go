@@ -125,7 +125,7 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 func Check(list []Fault) error {
 	for i, f := range list {
 		for _, g := range list[:i] {
-			if f.subject() == g.subject() && !f.Kind.proxied() && !g.Kind.proxied() && overlap(f, g) {
+			if overlap(f, g) && !f.Kind.proxied() && !g.Kind.proxied() && f.subject() == g.subject() {
 				return fmt.Errorf("%q and %q contradict each other: both want %s at the same time", g.Text, f.Text, f.subject())
 			}
 		}

@@ -57,8 +57,7 @@ func (r Round) took(q, but int) (time.Duration, bool) {
 
 // quorums returns the times of a quorum, without the master but (-1: with all).
 func (m Measured) quorums(but int) Times {
-	var took []time.Duration
-	failed := int64(0)
+	took, failed := make([]time.Duration, 0, len(m.Rounds)), int64(0)
 	for _, r := range m.Rounds {
 		if t, ok := r.took(quorum.Size(m.Masters), but); ok {
 			took = append(took, t)
@@ -66,6 +65,7 @@ func (m Measured) quorums(but int) Times {
 			failed++
 		}
 	}
+	slices.Sort(took) // faster than in Count, which sorts their indexes
 	return Count(took, nil, failed)
 }
 

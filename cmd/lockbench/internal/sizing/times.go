@@ -27,7 +27,7 @@ func Count(took []time.Duration, counts []int64, censored int64) Times {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took[a], took[b]) })
-	t := Times{n: censored, censored: censored}
+	t := Times{took: make([]time.Duration, 0, len(took)), counts: make([]int64, 0, len(took)), n: censored, censored: censored}
 	for _, i := range order {
 		t.add(took[i], counts[i])
 	}
