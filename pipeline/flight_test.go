@@ -113,6 +113,9 @@ func TestWindowBoundsWhatIsOnTheWay(t *testing.T) {
 
 // The servers need a multiple of the timeout for the load.
 func TestBurstIsSentInPiecesAndNobodyIsSetAside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many goroutines, as in the next test")
+	}
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes {

@@ -53,6 +53,7 @@ const patience = 2 * time.Second
 // real ones.
 func everywhere(t *testing.T, cfg engine.Config, test func(t *testing.T, w world, e *engine.Engine)) {
 	t.Helper()
+	t.Parallel()
 	if cfg.MasterTimeout == 0 {
 		cfg.MasterTimeout = patience
 	}

@@ -195,6 +195,9 @@ func explore(r rules) (states int, notes map[[2]byte]bool, violated bool) {
 }
 
 func TestNoChangeOfTheMapLetsTwoHoldALock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for _, r := range []rules{{maps: "AB", running: 3}, {maps: "ABC", running: 2}, {maps: "ABC", running: 3}} { // the last has 8 million states
 		if len(r.maps)*r.running == 9 && os.Getenv("MUXLOCK_MODEL") == "" {
 			continue

@@ -21,6 +21,9 @@ func groupsOf(n int) (all []*group) {
 }
 
 func TestNamesSpreadEvenlyOverGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const names = 40_000
 	for _, form := range []string{"%d", "invoice:%d", "{tenant-%d}/lock", "a rather long name of a lock, with its number at the end: %08d"} {
 		for _, n := range []int{2, 10, 100} {
@@ -37,6 +40,9 @@ func TestNamesSpreadEvenlyOverGroups(t *testing.T) {
 }
 
 func TestANewGroupTakesItsShareAndNothingElseMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	const names = 40_000
 	for _, n := range []int{1, 2, 10, 99} {
 		all := groupsOf(n + 1)
@@ -101,6 +107,9 @@ func simulate(n, callers int, round, lock time.Duration) (locks int) {
 
 // The figures are those of a master here: 20 µs for a round, 1.5 µs for a lock.
 func TestManyGroupsTakeAsManyTimesTheLocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many workers")
+	}
 	const perGroup = 200
 	one := simulate(1, perGroup, 20*time.Microsecond, 1500*time.Nanosecond)
 	for _, n := range []int{2, 10, 100} {

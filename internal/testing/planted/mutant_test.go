@@ -29,6 +29,9 @@ func TestMutantsFollowFromRules(t *testing.T) {
 }
 
 func TestEachExplainedMutantIsThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("texts")
+	}
 	names, count := make(map[string]bool), 0
 	for _, s := range subjects {
 		some, err := s.mutants(top, "")

@@ -14,6 +14,9 @@ import (
 
 // What must not be is seen: engines that are configured wrongly lead to two holders.
 func TestWrongConfigurationsAreSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one processor, and many schedules")
+	}
 	plain := func(s Schedule) bool { return !s.Shape.anyFenced() }
 	for name, control := range map[string]struct {
 		suits func(Schedule) bool

@@ -77,6 +77,9 @@ func TestWhenAMasterVotes(t *testing.T) {
 // TestWaitOverAllShortHistories walks through every history of three probes. After each it states
 // when the master may vote, in other words than see does.
 func TestWaitOverAllShortHistories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	histories := 0
 	for _, wait := range []time.Duration{0, testedWait} {
 		for _, trusted := range []bool{false, true} {
@@ -284,6 +287,9 @@ var events = map[string]func(m *model, now time.Time) bool{
 // each event there is a check, some time later, or none. Some servers say how much they received,
 // some do not.
 func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for _, says := range []bool{true, false} {
 		t.Run(fmt.Sprint("says what it received ", says), func(t *testing.T) { noReplacedDataSetVotes(t, says) })
 	}
