@@ -79,7 +79,7 @@ func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	for op, writes := range map[string]bool{"read-write:80": true, "permit:3": false} {
-		stdout, stderr, code := lockbench(t, "chaos", "--op", op, "--local", "3", "--procs", "3", "--duration", "6s", "--seed", "1", "-o", "json", "-q",
+		stdout, stderr, code := lockbench(t, "chaos", "--op", op, "--local", "3", "--procs", "3", "--duration", "3s", "--seed", "1", "-o", "json", "-q",
 			"--history", filepath.Join(t.TempDir(), "history.ndjson"))
 		require.Zero(t, code, stderr)
 		doc := requireFields(t, stdout)

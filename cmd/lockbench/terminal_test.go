@@ -56,7 +56,7 @@ func TestOnATerminalTheProgressIsGoneWhenTheRunIsOver(t *testing.T) {
 	t.Parallel()
 	for _, interrupt := range []bool{false, true} {
 		duration := map[bool]string{false: "4s", true: "1m"}[interrupt]
-		cmd, seen, ended := onPty(t, "run", "--impl", "noop", "--embedded", "1", "--workers", "2", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
+		cmd, seen, ended := onPty(t, "run", "--impl", "noop", "--embedded", "1", "--workers", "2", "--hold", "1ms", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
 		require.Eventually(t, func() bool { return strings.Contains(seen(), "cycles/s  p99 ") }, 20*time.Second, 10*time.Millisecond)
 		if interrupt {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
