@@ -71,9 +71,9 @@ test: setup ## all tests, on real servers; those that use them also on each prog
 	@IFS=:; for s in $$MUXLOCK_TEST_SERVERS; do echo "== $$s"; \
 	  MUXLOCK_SERVER=$$s MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ONSERVERS) || exit 1; done
 
-race: setup ## all tests of packages with a goroutine or a mutex under the race detector, and those that are hostile to the engine or have it beside Redsync
+race: setup ## tests of packages with a goroutine or a mutex under the race detector, and those that are hostile to the engine or have it beside Redsync; those of muxlock run its program, which has no detector
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) ./internal/testing/hostile ./engine/redsync/redsynctest \
-	  $$(for d in $$($(GO) list -f '{{.Dir}}' $(OURS)); do ! ls $$d/*.go | grep -v _test.go | xargs grep -lqE 'go (func|[a-zA-Z_.]+\()|\.Go\(|"sync' || echo $$d; done)
+	  $$(for d in $$($(GO) list -f '{{.Dir}}' $(filter-out ./cmd/muxlock/...,$(OURS))); do ! ls $$d/*.go | grep -v _test.go | xargs grep -lqE 'go (func|[a-zA-Z_.]+\()|\.Go\(|"sync' || echo $$d; done)
 
 stress: setup ## the randomised and fault tests, STRESS times
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline

@@ -68,8 +68,8 @@ func TestASweepSetsMastersUpForEachSetting(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	for _, param := range []string{"masters=3,1", "ttl=10s,100s"} {
-		stdout, stderr, code := lockbench(t, "sweep", "--fencing", "--param", param, "--workers", "2", "--duration", "200ms", "--warmup", "0s",
-			"--fault", "kill:1@100ms-150ms", "-o", "json")
+		stdout, stderr, code := lockbench(t, "sweep", "--fencing", "--param", param, "--workers", "2", "--hold", "1ms", "--duration", "800ms", "--warmup", "0s",
+			"--fault", "kill:1@600ms-650ms", "-o", "json")
 		require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
 		for _, r := range requireFields(t, stdout)["results"].([]any) {
 			fenced, _ := at(r, "totals.fenced")

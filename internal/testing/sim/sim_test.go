@@ -35,7 +35,7 @@ func TestSchedules(t *testing.T) {
 	case first != 0:
 		n = 1
 	case testing.Short():
-		n = 4
+		n = 2
 	default:
 		n = 25
 	}
