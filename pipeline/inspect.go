@@ -39,9 +39,20 @@ func (p *Pipeline) askAll(ctx context.Context, question func(*conn.Batch), read 
 		return nil, ctx.Err()
 	}
 	answers := make(chan answer, len(p.masters))
-	values, open, err := p.sendToAll(question, read, answers)
-	if err != nil {
-		return nil, err
+	values, open, now := make([]Value, len(p.masters)), 0, time.Now()
+	p.mu.Lock()
+	closed := p.closed
+	for i, m := range p.masters {
+		values[i] = Value{Address: m.address, Err: m.cause} // of one that is away
+		if m.up && !closed {
+			values[i].Err = errUnanswered
+			m.sendLocked(m.newInspection(question, read, answers), now)
+			open++
+		}
+	}
+	p.unlockAndWrite()
+	if closed {
+		return nil, ErrClosed
 	}
 	timeout := time.After(p.timeout)
 	for ; open > 0; open-- {
@@ -55,26 +66,6 @@ func (p *Pipeline) askAll(ctx context.Context, question func(*conn.Batch), read 
 		}
 	}
 	return values, nil
-}
-
-// sendToAll asks the masters that are up. The values of the others say why they are away.
-func (p *Pipeline) sendToAll(question func(*conn.Batch), read func([]resp.Reply) Value, answers chan<- answer) (values []Value, open int, err error) {
-	p.mu.Lock()
-	defer p.unlockAndWrite()
-	if p.closed {
-		return nil, 0, ErrClosed
-	}
-	now := time.Now()
-	for _, m := range p.masters {
-		v := Value{Address: m.address, Err: m.cause}
-		if m.up {
-			v.Err = errUnanswered
-			m.sendLocked(m.newInspection(question, read, answers), now)
-			open++
-		}
-		values = append(values, v)
-	}
-	return values, open, nil
 }
 
 // explainUnanswered sets why as the Err of each master that has not answered.

@@ -24,24 +24,8 @@ type part struct {
 	repeats    int   // how often its entries were asked for before, and not executed
 }
 
-// A partState says what the master has seen of the entries of a part.
-type partState uint8
-
-const (
-	unsentPart   partState = iota // nothing
-	sentInPart                    // the first entries
-	repeatedPart                  // all entries: it refused them unexecuted, and is asked again
-)
-
-func (p *part) state() partState {
-	switch {
-	case p.repeats > 0:
-		return repeatedPart
-	case p.next > 0:
-		return sentInPart
-	}
-	return unsentPart
-}
+// untouched reports whether the master has seen nothing of the entries. It refused those of a repeat unexecuted.
+func (p *part) untouched() bool { return p.next == 0 && p.repeats == 0 }
 
 // compactFrom is the number of waiting rounds from which on a master's obsolete requests are
 // dropped.
@@ -65,7 +49,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 	obsolete := make(map[string]bool)
 	for i := range parts {
 		p := &parts[i]
-		if p.state() != unsentPart {
+		if !p.untouched() {
 			continue
 		}
 		if from == 0 {
@@ -84,7 +68,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 		parts[i].keepHalves(obsolete)
 	}
 	for i := range parts {
-		if p := &parts[i]; p.state() == unsentPart {
+		if p := &parts[i]; p.untouched() {
 			*p = p.without(m, func(q *Request) error {
 				if !obsolete[q.Token] {
 					return nil
@@ -105,18 +89,13 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 func (p *part) keepHalves(obsolete map[string]bool) {
 	for i := 0; i < len(p.Entries); {
 		unit := p.Entries[i:conn.UnitEnd(p.Entries, i)]
-		isOver := func(q Request) bool { return obsolete[q.Token] }
 		i += len(unit)
-		switch over := slices.ContainsFunc(unit, isOver); {
-		case !over || unit[0].Set == 0:
-		case unit[0].OneOf && p.state() == unsentPart:
-			for _, q := range unit {
-				obsolete[q.Token] = true
-			}
-		case slices.ContainsFunc(unit, func(q Request) bool { return !isOver(q) }):
-			for _, q := range unit {
-				delete(obsolete, q.Token)
-			}
+		isOver := func(q Request) bool { return obsolete[q.Token] }
+		if !slices.ContainsFunc(unit, isOver) || !slices.ContainsFunc(unit, func(q Request) bool { return !isOver(q) }) {
+			continue // nothing of it, or all
+		}
+		for _, q := range unit {
+			obsolete[q.Token] = unit[0].OneOf && p.untouched()
 		}
 	}
 }
@@ -330,7 +309,10 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 		err = conn.As(conn.ErrRegister, err)
 	case conn.IsDenied(err), optional && conn.IsForbidden(err):
 		err = conn.As(conn.ErrDenied, err)
-		p.r.denyLocked(p.position(i), MasterError{Master: m.address, Err: err})
+		if p.r.denied == nil {
+			p.r.denied = make(map[int]error)
+		}
+		p.r.denied[p.position(i)] = MasterError{Master: m.address, Err: err}
 		if release {
 			a.dropped++
 		}

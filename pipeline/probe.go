@@ -197,22 +197,14 @@ func (m *master) trial() error {
 	if _, _, err = conn.BatchVotes(replies[3], 1); err != nil {
 		return fmt.Errorf("trial lock: %w", err)
 	}
-	if m.p.fencing {
-		if err := m.trialOfFencing(name); err != nil {
-			return err
+	if m.p.fencing { // what its scripts do
+		var b conn.Batch
+		b.Command("EVALSHA", scripts.Trial.SHA1, "1", name)
+		if _, err := conn.Checked(m.ask(&b)); err != nil {
+			return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
 		}
 	}
 	return m.tryNative(name, t)
-}
-
-// trialOfFencing calls what the scripts of fencing do, on a key that nobody uses.
-func (m *master) trialOfFencing(key string) error {
-	var b conn.Batch
-	b.Command("EVALSHA", scripts.Trial.SHA1, "1", key)
-	if _, err := conn.Checked(m.ask(&b)); err != nil {
-		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
-	}
-	return nil
 }
 
 // isMisconfigured reports whether a master refused us for a reason that only a change of the

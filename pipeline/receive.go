@@ -98,8 +98,12 @@ func (m *master) complete(f *flight) (unfit error) {
 	if f.maintenance == nil {
 		m.notePendingLocked(f, &a, now)
 		m.repeatLocked(f, &a, now)
-		if f.last {
-			m.leaveLocked(f)
+		switch {
+		case !f.last:
+		case f.wrote.IsZero(): // answered before its write has returned: the end of the write leaves the round
+			m.leaveAfterWrite = append(m.leaveAfterWrite, f.part.r)
+		default:
+			f.part.r.leave()
 		}
 	}
 	if unfit == nil {
@@ -123,16 +127,6 @@ func (m *master) removeFlightLocked(f *flight, now time.Time) {
 	m.flights = slices.Delete(m.flights, 0, 1)
 	m.onWire -= f.requests
 	m.writes -= f.writes
-}
-
-// leaveLocked leaves the round of a complete flight. An answer may come before the write of the
-// flight's bytes has returned; then the end of the write leaves the round.
-func (m *master) leaveLocked(f *flight) {
-	if f.wrote.IsZero() {
-		m.leaveAfterWrite = append(m.leaveAfterWrite, f.part.r)
-	} else {
-		f.part.r.leave()
-	}
 }
 
 func (m *master) paceLocked() { m.window, m.budget = m.pace.Window(), m.pace.Budget() }

@@ -147,14 +147,6 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	return out
 }
 
-// denyLocked notes why a master will never vote on the entry.
-func (r *round) denyLocked(i int, cause error) {
-	if r.denied == nil {
-		r.denied = make(map[int]error)
-	}
-	r.denied[i] = cause
-}
-
 // causesLocked lists why the given masters gave no vote. Calls that failed by the same masters
 // share a list.
 func (r *round) causesLocked(unknown uint64) []MasterError {

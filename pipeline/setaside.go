@@ -88,7 +88,7 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 		switch w := &unsent[i]; {
 		case w.next > 0:
 			sent(w.r)
-		case w.state() == unsentPart:
+		case w.untouched():
 			m.pending.LeaveOut(w.r.seq)
 		}
 	}

@@ -79,7 +79,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a release of what was sent in part is taken for obsolete", file: "pipeline/part.go",
-		old: "if p.state() != unsentPart {\n\t\t\tcontinue", new: "if p.state() == repeatedPart {\n\t\t\tcontinue",
+		old: "if !p.untouched() {\n\t\t\tcontinue", new: "if p.repeats > 0 {\n\t\t\tcontinue",
 		tests: "pipeline TestReleaseOfWhatWasSentInPartIsNotObsolete",
 	},
 	{
