@@ -20,7 +20,7 @@ func TestFencesOfAllProcessesAreAudited(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,muxlock-single", "--rounds", "1", "--local", "3", "--fencing",
-		"--procs", "2", "--workers", "4", "--keys", "2", "--duration", "1s", "--warmup", "100ms", "-o", "json")
+		"--procs", "2", "--workers", "4", "--keys", "2", "--hold", "1ms", "--duration", "1s", "--warmup", "100ms", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	fencing, _ := at(doc, "config.fencing")

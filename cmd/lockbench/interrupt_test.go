@@ -20,7 +20,7 @@ import (
 
 func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "delay:1:1s", "--duration", "1m")
+	r := start(t, "run", "--local", "5", "--hold", "20ms", "--fault", "kill:2", "--fault", "stop:3", "--fault", "delay:1:1s", "--duration", "1m")
 	require.Len(t, r.servers, 4+1, "the others and the delay line")
 	r.end(t, os.Interrupt)
 }
@@ -100,7 +100,7 @@ func (r *running) serversGone() bool {
 
 func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms", "-o", "json")
+	r := start(t, "run", "--local", "3", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "-o", "json")
 	require.Len(t, r.servers, 3)
 	require.False(t, r.serversGone(), "the check sees living servers")
 
@@ -116,7 +116,7 @@ func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
 
 func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "3", "--fault", "stop:2", "--duration", "1m")
+	r := start(t, "run", "--local", "3", "--hold", "20ms", "--fault", "stop:2", "--duration", "1m")
 	require.Len(t, r.servers, 3)
 	r.end(t, syscall.SIGTERM)
 }
@@ -126,14 +126,14 @@ func TestAClosedTerminalEndsTheRunInOrder(t *testing.T) {
 	ours := make(chan os.Signal, 1) // catching the signal here undoes nohup for the child
 	signal.Notify(ours, syscall.SIGHUP)
 	defer signal.Stop(ours)
-	r := start(t, "run", "--local", "1", "--duration", "1m", "--warmup", "10ms", "-o", "json")
+	r := start(t, "run", "--local", "1", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "-o", "json")
 	r.end(t, syscall.SIGHUP)
 	require.Contains(t, r.stdout.String(), `"interrupted"`)
 }
 
 func TestASecondCtrlCLeavesNoServer(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms")
+	r := start(t, "run", "--local", "3", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
 	r.cmd.Process.Signal(os.Interrupt) // at any moment

@@ -68,7 +68,7 @@ func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 func TestCtrlCLeavesAWholeFileOfThePartialResult(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
-	r := start(t, "run", "--local", "1", "--duration", "1m", "--warmup", "10ms", "--slo", "throughput>1M", "-o", "json", "--out", name)
+	r := start(t, "run", "--local", "1", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "--slo", "throughput>1M", "-o", "json", "--out", name)
 	require.NoFileExists(t, name)
 	require.FileExists(t, name+".partial")
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
@@ -83,7 +83,7 @@ func TestCtrlCLeavesAWholeFileOfThePartialResult(t *testing.T) {
 func TestAKilledRunLeavesNoFileThatLooksWholeAndNoServer(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
-	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms", "-o", "json", "--out", name)
+	r := start(t, "run", "--local", "3", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "-o", "json", "--out", name)
 	require.NoError(t, r.cmd.Process.Kill())
 	r.cmd.Wait()
 	require.NoFileExists(t, name)

@@ -89,7 +89,7 @@ func TestProcessesOpenWithTheSameErrors(t *testing.T) {
 
 func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms", "-o", "json")
+	r := start(t, "run", "--local", "1", "--hold", "20ms", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms", "-o", "json")
 	require.Len(t, r.servers, 3, "one server, two workers")
 	r.end(t, os.Interrupt)
 	require.Positive(t, number(t, requireFields(t, r.stdout.String()), "totals.acquired"))
@@ -108,7 +108,7 @@ func (r *running) worker(t *testing.T) int {
 
 func TestACrashOfOneProcessEndsTheRun(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
+	r := start(t, "run", "--local", "1", "--hold", "20ms", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.NoError(t, syscall.Kill(r.worker(t), syscall.SIGKILL))
 	r.cmd.Wait()
@@ -118,7 +118,7 @@ func TestACrashOfOneProcessEndsTheRun(t *testing.T) {
 
 func TestAKilledParentLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
+	r := start(t, "run", "--local", "1", "--hold", "20ms", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.False(t, r.serversGone())
 	require.NoError(t, r.cmd.Process.Kill())
