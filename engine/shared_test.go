@@ -475,10 +475,10 @@ func TestReaderIsReleasedAtAMasterThatWasAway(t *testing.T) {
 
 func TestReaderWhoseContextEndsIsReleased(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	e, links := bent(t, masters)
+	e, links := bent(t, masters, masterTimeout(5*time.Second))
 	stays := mustAcquireShared(t, open(t, masters), t.Name(), 0)
 	for _, l := range links {
-		l.Delay(50 * time.Millisecond)
+		l.HoldReplies(true)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -496,6 +496,9 @@ func TestReaderWhoseContextEndsIsReleased(t *testing.T) {
 	soon(t, readers(2))
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
+	for _, l := range links {
+		l.HoldReplies(false)
+	}
 	soon(t, readers(1))
 	require.NoError(t, stays.Extend(t.Context(), 0))
 }
