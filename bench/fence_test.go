@@ -70,7 +70,7 @@ func growing(n uint64) uint64 { return n }
 func repeating(n uint64) uint64 { return n - n%20/19 } // the 18th again
 
 func TestAuditOfARunComparesFences(t *testing.T) {
-	cfg := Config{Workers: 4, Keys: 2, Dist: Uniform(), Duration: time.Second, Warmup: 500 * time.Millisecond, TTL: time.Hour}
+	cfg := Config{Workers: 4, Keys: 2, Dist: Uniform(), Duration: 400 * time.Millisecond, Warmup: 200 * time.Millisecond, TTL: time.Hour}
 	r, err := Run(t.Context(), "leases", newFencedLeases(growing), cfg)
 	require.NoError(t, err)
 	require.False(t, r.Safety.Violated())

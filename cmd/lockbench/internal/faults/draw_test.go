@@ -33,6 +33,9 @@ func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 }
 
 func TestDrawnFaultsHurtAMinorityAndRepeatWithTheirSeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	lottery := faults.Lottery{Run: faults.Run{Masters: 5, Clients: 2, Duration: 5 * time.Minute}, Kinds: faults.Kinds, AtOnce: 2, TTL: 500 * time.Millisecond, Rest: time.Second}
 	for seed := range uint64(50) {
 		lottery.Seed = seed
