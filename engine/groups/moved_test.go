@@ -157,7 +157,7 @@ func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 	e := w.open(t, "a", "b")
 	e.r.all[1].pipe.Close()
 	got := make(receiver, 1)
-	require.NoError(t, e.r.Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
+	require.NoError(t, e.r.Of("name").Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
 	require.NotEqual(t, quorum.Won, (<-got).Verdict)
 	_, err := e.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrClosed)

@@ -21,9 +21,10 @@ var Front func(cfg any, r Router) any
 // Engine is what is inside an engine.
 type Engine struct {
 	Pipe
-	Durable bool            // Config.MastersAreDurable
-	MaxTTL  time.Duration   // Config.MaxTTL
-	Closing <-chan struct{} // closed by the first Close
+	At      func(key string) Pipe // the one that has a key
+	Durable bool                  // Config.MastersAreDurable
+	MaxTTL  time.Duration         // Config.MaxTTL
+	Closing <-chan struct{}       // closed by the first Close
 	// Setup is function Setup with the engine's Config.
 	Setup func() (pipeline.Setup, error)
 	// Key returns the key of a name's lock on the masters. Errors: engine.ErrInvalid.
