@@ -3,7 +3,6 @@ package groups
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -94,20 +93,6 @@ func hashed(name string) string {
 	}
 	return name
 }
-
-// Together returns why a set cannot have all keys.
-func (r *router) Together(keys []string) error {
-	one, two := r.find(keys[0])
-	for _, key := range keys[1:] {
-		if a, b := r.find(key); a != one || b != two {
-			return invalid("names", "are of two groups: %q is in %q, %q in %q. Names with the same {tag} are in one",
-				keys[0][len(r.prefix):], ids(one, two), key[len(r.prefix):], ids(a, b))
-		}
-	}
-	return nil
-}
-
-func ids(one, two *group) []string { return slices.Compact([]string{one.id, two.id}) }
 
 // each calls fn for all groups side by side. Its error joins theirs, with the ids.
 func (r *router) each(fn func(*group) error) error {

@@ -56,8 +56,7 @@ type Pipe interface {
 // A Router is a Pipe to several sets of masters.
 type Router interface {
 	Pipe
-	Of(key string) Pipe           // the one that has a key
-	Together(keys []string) error // why a Set cannot have all of them
+	Of(key string) Pipe // the one that has a key; equal for the keys that a Set may have together
 }
 
 // Lock is an *engine.Lock.
