@@ -65,6 +65,7 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	for args, text := range map[string]string{
 		"doctor":                     "set --masters in place of --groups",
 		"status --masters a:1 name0": "exclude each other",
+		"status --groups= --masters a:1 --next-groups red=a:1 name0": "--next-groups needs --groups",
 	} {
 		_, stderr, code = run(strings.Fields(args)...)
 		require.Equal(t, exitUsage, code, stderr)
