@@ -250,7 +250,11 @@ func TestCallsAfterCloseAreRefused(t *testing.T) {
 	lock, err := e.Acquire(within(t), nameIn(t, e, "ac", 0), 0)
 	require.NoError(t, err)
 	require.NoError(t, lock.KeepAlive(0))
+	found, err := admin.Inspect(t.Context(), e.Engine, lock.Name())
+	require.NoError(t, err)
 	require.NoError(t, e.Close())
+	_, err = admin.ForceRelease(t.Context(), e.Engine, found)
+	require.ErrorIs(t, err, engine.ErrClosed)
 	require.ErrorIs(t, lock.Err(), engine.ErrClosed)
 	for _, group := range []string{"a", "ac"} {
 		_, err = e.Acquire(t.Context(), nameIn(t, e, group, 1), 0)

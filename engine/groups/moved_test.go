@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
@@ -94,6 +95,28 @@ func TestAMovedLockIsLostWithEitherGroup(t *testing.T) {
 	})
 }
 
+func TestARenewedMovedLockCountsTheVotesOfAllMasters(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		lock, err := e.Acquire(within(t), "name", 9*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, lock.KeepAlive(0))
+		heldOn := func() int {
+			time.Sleep(10 * time.Second) // it is renewed meanwhile
+			masters, _ := lock.HeldOn()
+			return masters
+		}
+		require.Equal(t, 3, heldOn())
+		for _, m := range []string{"a2:1", "b2:1"} {
+			w[m].Down()
+			require.Equal(t, 2, heldOn(), "as many as in the group with fewer")
+			w[m].Up()
+			time.Sleep(time.Minute)
+		}
+		require.NoError(t, lock.Release(t.Context()))
+	})
+}
+
 func TestAMovedLockEndsWhenOneGroupAnswersNoMore(t *testing.T) {
 	asEither(t, func(t *testing.T, w world, now, next string) {
 		for _, group := range []string{"a", "b"} {
@@ -156,18 +179,24 @@ func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 	w := newWorld(t)
 	e := w.open(t, "a", "b")
 	e.r.all[1].pipe.Close()
-	got := make(receiver, 1)
-	require.NoError(t, e.r.Of("name").Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
-	require.NotEqual(t, quorum.Won, (<-got).Verdict)
+	require.ErrorIs(t, e.r.Of("name").Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, nil), engine.ErrClosed)
 	_, err := e.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrClosed)
 	soon(t, func() bool { return w.having("name") == "" }, "it is released in the first one")
 }
 
-type receiver chan pipeline.Outcome
-
-func (r receiver) Decided(out pipeline.Outcome) { r <- out }
-func (r receiver) Counted(int)                  {}
+func TestAnOutcomeIsThatOfBothGroupsInAnyOrder(t *testing.T) {
+	won, denied, none := quorum.Won, quorum.Denied, quorum.NoQuorum
+	for _, c := range [][3]quorum.Verdict{
+		{won, won, won}, {won, denied, denied}, {won, none, none}, {denied, denied, denied}, {denied, none, denied}, {none, none, none},
+	} {
+		one, two := pipeline.Outcome{Verdict: c[0], Sent: clock.Now()}, pipeline.Outcome{Verdict: c[1], Sent: clock.Now().Add(time.Second)}
+		for _, joined := range []pipeline.Outcome{both(one, two), both(two, one)} {
+			require.Equal(t, c[2], joined.Verdict)
+			require.True(t, joined.Verdict != won || joined.Sent == one.Sent, "the earlier lease ends first")
+		}
+	}
+}
 
 // The lease in the first group began earlier.
 func TestValidityOfAMovedLockCountsFromTheFirstRequest(t *testing.T) {
