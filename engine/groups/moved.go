@@ -66,6 +66,35 @@ func (m moved) Await(ctx context.Context, key string, poll time.Duration) error 
 	return cmp.Or(m.Pipe.Await(ctx, key, poll), m.second.Await(ctx, key, poll))
 }
 
+// Inspect asks one group after the other. It returns the values of the one that has the name, or knows less of it.
+func (m moved) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
+	one, err := m.Pipe.Inspect(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	two, err := m.second.Inspect(ctx, key)
+	if taken(two) > taken(one) {
+		one = two
+	}
+	return one, err
+}
+
+// taken counts the masters that do not say that a name is free. A group that holds it counts more than any other.
+func taken(values []pipeline.Value) (n int) {
+	held := 0
+	for _, v := range values {
+		if v.Token != "" || len(v.Readers) > 0 {
+			held++
+		} else if v.Err != nil {
+			n++
+		}
+	}
+	if held >= quorum.Size(len(values)) {
+		n += len(values)
+	}
+	return n + held
+}
+
 // forSecond returns a request for the second group, to which the round of the acquire is foreign.
 func forSecond(req pipeline.Request) pipeline.Request {
 	req.Origin = pipeline.OriginForeign

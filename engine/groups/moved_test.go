@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
@@ -183,6 +184,74 @@ func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 	_, err := e.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrClosed)
 	soon(t, func() bool { return w.having("name") == "" }, "it is released in the first one")
+}
+
+func TestOperatorsSeeAndReleaseAMovedNameOfEitherGroup(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next).Engine
+		inspect := func() admin.Inspection {
+			t.Helper()
+			synctest.Wait() // the third master votes, too
+			found, err := admin.Inspect(t.Context(), e, "name")
+			require.NoError(t, err)
+			return found
+		}
+		for _, group := range []string{"a", "b"} {
+			other := w.alone(t, group)
+			lock, err := other.Acquire(t.Context(), "name", 0)
+			require.NoError(t, err)
+			found := inspect()
+			require.True(t, found.Held)
+			require.Equal(t, group, found.Masters[0].Address[:1])
+			deleted, err := admin.ForceRelease(t.Context(), e, found)
+			require.NoError(t, err)
+			require.Equal(t, 3, deleted)
+			require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+			_, err = admin.ForceRelease(t.Context(), e, found)
+			require.ErrorIs(t, err, engine.ErrNotHeld)
+
+			_, err = other.TryAcquireShared(t.Context(), "name", 0)
+			require.NoError(t, err)
+			found = inspect()
+			require.Equal(t, 1, found.Readers)
+			_, err = admin.ForceRelease(t.Context(), e, found)
+			require.NoError(t, err)
+			require.False(t, inspect().Held)
+		}
+		_, err := e.Acquire(t.Context(), "name", 0)
+		require.NoError(t, err)
+		deleted, err := admin.ForceRelease(t.Context(), e, inspect())
+		require.NoError(t, err)
+		require.Equal(t, 3, deleted, "of either group")
+		require.Empty(t, w.having("name"))
+	})
+}
+
+func TestAMovedNameIsFreeOnlyIfBothGroupsSayIt(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next).Engine
+		for _, group := range []string{"a", "b"} {
+			away := map[string]string{"a": "b", "b": "a"}[group]
+			other := w.alone(t, group)
+			for i := range 3 {
+				w[fmt.Sprintf("%s%d:1", away, i)].Down()
+			}
+			w[group+"0:1"].Set("name", "a value that is left of an attempt")
+			_, err := admin.Inspect(t.Context(), e, "name")
+			require.ErrorIs(t, err, engine.ErrNoQuorum)
+			lock, err := other.Acquire(t.Context(), "name", 0)
+			require.NoError(t, err)
+			found, err := admin.Inspect(t.Context(), e, "name")
+			require.NoError(t, err)
+			require.True(t, found.Held, "whatever the other one would say")
+			require.NoError(t, lock.Release(t.Context()))
+			w[group+"0:1"].Delete("name")
+			for i := range 3 {
+				w[fmt.Sprintf("%s%d:1", away, i)].Up()
+			}
+			time.Sleep(time.Minute)
+		}
+	})
 }
 
 func TestAnOutcomeIsThatOfBothGroupsInAnyOrder(t *testing.T) {
