@@ -41,13 +41,16 @@ func (n note) allows(own note) (ok, step bool) {
 func (r *router) compare(ctx context.Context, own note) error {
 	key := pipeline.ReservedPrefix + "groups:" + r.prefix
 	var latest note
-	var found []note // of all masters
+	var found []note // of all masters that answered
 	for _, g := range r.all {
 		values, err := g.pipe.Inspect(ctx, key)
 		if err = g.quorum(values, err); err != nil {
 			return err
 		}
 		for _, v := range values {
+			if v.Err != nil {
+				continue
+			}
 			var n note
 			_, _ = fmt.Sscan(v.Token, &n.step, &n.groups, &n.next) // a flushed master has none
 			if found = append(found, n); n.step > latest.step {
