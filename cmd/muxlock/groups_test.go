@@ -71,6 +71,13 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 		require.Equal(t, exitUsage, code, stderr)
 		require.Contains(t, stderr, text)
 	}
+	note := redistest.Get(t, masters, "__muxlock__:groups:")
+	write("MUXLOCK_GROUPS=red=" + red + " blue=" + blue + "\nMUXLOCK_NEXT_GROUPS=red=" + red)
+	for _, args := range []string{"status name1", "ls", "release --force --yes name1"} {
+		_, stderr, code = run(strings.Fields(args)...)
+		require.Equal(t, 0, code, stderr)
+		require.Equal(t, note, redistest.Get(t, masters, "__muxlock__:groups:"), "%s changes no map", args)
+	}
 	write("MUXLOCK_GROUPS=red=" + red)
 	_, stderr, code = run("status", "name0")
 	require.Equal(t, exitRun, code)

@@ -36,9 +36,9 @@ func (n note) allows(own note) (ok, step bool) {
 	return own.next == n.groups, false
 }
 
-// compare refuses a map that the latest note of all groups does not allow. Else it has the masters keep the note that
-// counts from now on. Two steps at the same moment may miss each other.
-func (r *router) compare(ctx context.Context, own note) error {
+// compare refuses a map that the latest note of all groups does not allow. Else, with write, it has the masters keep
+// the note that counts from now on. Two steps at the same moment may miss each other.
+func (r *router) compare(ctx context.Context, own note, write bool) error {
 	key := pipeline.ReservedPrefix + "groups:" + r.prefix
 	var latest note
 	var found []note // of all masters that answered
@@ -67,7 +67,7 @@ func (r *router) compare(ctx context.Context, own note) error {
 	if step {
 		latest = own
 	}
-	if !slices.ContainsFunc(found, func(n note) bool { return n != latest }) {
+	if !write || !slices.ContainsFunc(found, func(n note) bool { return n != latest }) {
 		return nil
 	}
 	for _, g := range r.all {

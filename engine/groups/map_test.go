@@ -100,6 +100,12 @@ func TestANoteThatAllAnswersHaveIsNotWrittenAgain(t *testing.T) {
 	w["a0:1"].Down()
 	w.open(t, "ab", "")
 	require.Zero(t, writes.Load(), "a slow process could put an older note back")
+	cfg := w.config("ab", "abc")
+	cfg.ReadOnly = true
+	e, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+	require.Zero(t, writes.Load(), "who only looks changes no map")
 	w["a0:1"].Up()
 	w["b0:1"].Delete("__muxlock__:groups:")
 	w.open(t, "ab", "")
