@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"testing"
@@ -44,6 +45,7 @@ type fleet struct {
 type rules struct {
 	allows  func(n, own note) (ok, step bool)
 	barrier bool
+	anyNext bool   // the barrier lets pass who has another Next
 	maps    string // such as "AB"
 	running int    // how many processes there are
 	one     bool   // who has the first group believes that it has the lock
@@ -68,9 +70,9 @@ func (p process) places() []int {
 }
 
 // ready reports whether the barrier lets a process hold names in one group only.
-func (w *fleet) ready(group byte) bool {
+func (w *fleet) ready(group byte, anyNext bool) bool {
 	for _, p := range w.all {
-		if p.groups != 0 && !slices.Contains(p.places(), int(group-'A')) {
+		if p.groups != 0 && !slices.Contains(p.places(), int(group-'A')) && !(anyNext && p.next != 0) {
 			return false
 		}
 	}
@@ -91,7 +93,7 @@ func (w fleet) next(r rules) (all []fleet) {
 					own := noteOf(groups, next)
 					ok, step := r.allows(noteOf(w.note[0], w.note[1]), own)
 					ends := w.note[0] != groups && next == 0
-					if next == groups || !ok || ends && r.barrier && !w.ready(groups) {
+					if next == groups || !ok || ends && r.barrier && !w.ready(groups, r.anyNext) {
 						continue
 					}
 					add(func(w *fleet, p *process) {
@@ -220,6 +222,7 @@ func TestTheModelOfChangesFindsFaults(t *testing.T) {
 		"a direct change":                      {allows: direct, barrier: false},
 		"a direct change, though with barrier": {allows: direct, barrier: true},
 		"two steps without the barrier":        {allows: note.allows},
+		"a barrier about any Next":             {allows: note.allows, barrier: true, anyNext: true, maps: "ABC"},
 		"a lock in the first group is enough":  {allows: note.allows, barrier: true, one: true},
 		"a late process puts the note back": {barrier: true, allows: func(n, own note) (ok, step bool) {
 			if ok, step = n.allows(own); ok && own.next == n.groups {
@@ -228,7 +231,7 @@ func TestTheModelOfChangesFindsFaults(t *testing.T) {
 			return ok, step
 		}},
 	} {
-		r.maps, r.running = "AB", 3
+		r.maps, r.running = cmp.Or(r.maps, "AB"), 3
 		_, _, violated := explore(r)
 		require.True(t, violated, name)
 	}
