@@ -43,14 +43,11 @@ func (r *router) compare(ctx context.Context, own note, write bool) error {
 	var latest note
 	var found []note // of all masters that answered
 	for _, g := range r.all {
-		values, err := g.pipe.Inspect(ctx, key)
-		if err = g.quorum(values, err); err != nil {
+		answers, err := g.answers(g.pipe.Inspect(ctx, key))
+		if err != nil {
 			return err
 		}
-		for _, v := range values {
-			if v.Err != nil {
-				continue
-			}
+		for _, v := range answers {
 			var n note
 			_, _ = fmt.Sscan(v.Token, &n.step, &n.groups, &n.next) // a flushed master has none
 			if found = append(found, n); n.step > latest.step {
@@ -71,26 +68,25 @@ func (r *router) compare(ctx context.Context, own note, write bool) error {
 		return nil
 	}
 	for _, g := range r.all {
-		values, err := g.pipe.Write(ctx, key, fmt.Sprintf("%d %s %s", latest.step, latest.groups, latest.next))
-		if err = g.quorum(values, err); err != nil {
+		_, err := g.answers(g.pipe.Write(ctx, key, fmt.Sprintf("%d %s %s", latest.step, latest.groups, latest.next)))
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// quorum returns an error unless a quorum of masters answered.
-func (g *group) quorum(values []pipeline.Value, err error) error {
-	answers := 0
+// answers returns those of values that are no errors, or an error unless a quorum of masters answered.
+func (g *group) answers(values []pipeline.Value, err error) (answers []pipeline.Value, _ error) {
 	for _, v := range values {
 		if v.Err == nil {
-			answers++
+			answers = append(answers, v)
 		} else {
 			err = engine.MasterError{Master: v.Address, Err: v.Err}
 		}
 	}
-	if answers >= quorum.Size(len(g.masters)) {
-		return nil
+	if len(answers) >= quorum.Size(len(g.masters)) {
+		return answers, nil
 	}
-	return fmt.Errorf("group %q: %w: map of groups: %w", g.id, engine.ErrNoQuorum, err)
+	return nil, fmt.Errorf("group %q: %w: map of groups: %w", g.id, engine.ErrNoQuorum, err)
 }

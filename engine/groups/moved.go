@@ -69,30 +69,24 @@ func (m moved) Await(ctx context.Context, key string, poll time.Duration) error 
 // Inspect asks one group after the other. It returns the values of the one that has the name, or knows less of it.
 func (m moved) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
 	one, err := m.Pipe.Inspect(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	two, err := m.second.Inspect(ctx, key)
+	two, second := m.second.Inspect(ctx, key)
 	if taken(two) > taken(one) {
 		one = two
 	}
-	return one, err
+	return one, cmp.Or(err, second)
 }
 
-// taken counts the masters that do not say that a name is free. A group that holds it counts more than any other.
-func taken(values []pipeline.Value) (n int) {
-	held := 0
+// taken weighs what the masters of a group say against a name being free. A quorum that has it outweighs a group of which
+// no master answers, and that outweighs what a minority has.
+func taken(values []pipeline.Value) (weight int) {
 	for _, v := range values {
 		if v.Token != "" || len(v.Readers) > 0 {
-			held++
+			weight += 2
 		} else if v.Err != nil {
-			n++
+			weight++
 		}
 	}
-	if held >= quorum.Size(len(values)) {
-		n += len(values)
-	}
-	return n + held
+	return weight
 }
 
 // forSecond returns a request for the second group, to which the round of the acquire is foreign.
@@ -135,13 +129,11 @@ func (j *joint) Decided(out pipeline.Outcome) {
 func (j *joint) Counted(granted int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.counts = append(j.counts, granted); len(j.counts) < 2 {
-		return
+	switch j.counts = append(j.counts, granted); {
+	case len(j.counts) < 2:
+	case j.op == pipeline.Release:
+		j.to.Counted(slices.Max(j.counts))
+	default:
+		j.to.Counted(slices.Min(j.counts))
 	}
-	if j.op == pipeline.Release {
-		granted = slices.Max(j.counts)
-	} else {
-		granted = slices.Min(j.counts)
-	}
-	j.to.Counted(granted)
 }
