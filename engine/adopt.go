@@ -63,7 +63,7 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 // adopt asks the masters for an extend, and makes a lease of it.
 func (c *contender) adopt(ctx context.Context, extend pipeline.Request) (*Lock, error) {
 	e := c.e
-	out, err := e.pipe.Do(ctx, extend)
+	out, err := e.at(extend.Name).Do(ctx, extend)
 	if err == nil {
 		err = e.refusal(anExtend, out)
 	}

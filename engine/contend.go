@@ -258,7 +258,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 		handed = clock.Now()
 	}
 	req := c.request(c.name)
-	out, err := e.pipe.Do(ctx, req)
+	out, err := e.at(c.name).Do(ctx, req)
 	if err != nil {
 		return nil, step{}, err
 	}
@@ -267,7 +267,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	if c.shared {
 		c.asksSoon = out.Held < quorum.Size(len(e.cfg.Masters))
 	} else if e.mustRaise(&out) {
-		second, err := e.pipe.Do(ctx, e.raising(req, &out))
+		second, err := e.at(c.name).Do(ctx, e.raising(req, &out))
 		if err != nil {
 			e.undo(req)
 			return nil, step{}, err

@@ -21,6 +21,7 @@ import (
 type Engine struct {
 	cfg     Config // with defaults; fixed after New
 	pipe    pipe
+	router  inside.Router // pipe, if it is one; else nil
 	names   nameTable
 	keeper  keeper
 	took    atomic.Int64 // how long an attempt takes, smoothed; ns
@@ -39,10 +40,10 @@ type Engine struct {
 // A pipe is what the engine asks of package pipeline, or of package groups.
 type pipe = inside.Pipe
 
-// at returns the pipe of a key, for what does not name one itself.
+// at returns the pipe of a key.
 func (e *Engine) at(key string) pipe {
-	if r, ok := e.pipe.(inside.Router); ok {
-		return r.Of(key)
+	if e.router != nil {
+		return e.router.Of(key)
 	}
 	return e.pipe
 }
@@ -85,6 +86,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 
 func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{}), began: clock.Now()}
+	e.router, _ = pipe.(inside.Router)
 	e.names.init()
 	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
@@ -191,7 +193,7 @@ func (e *Engine) undo(req pipeline.Request) {
 	if req.Op != pipeline.Pass {
 		req.Op, req.Set, req.OneOf = pipeline.Release, 0, false
 	}
-	e.pipe.Post(req)
+	e.at(req.Name).Post(req)
 }
 
 // refusal returns the error for the outcome of an extend or a release.

@@ -16,7 +16,7 @@ func init() {
 
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
-		Pipe: e.pipe, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
+		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
 		Setup: e.cfg.setup, Key: e.cfg.key, Held: e.held,
 		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
 	}

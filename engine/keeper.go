@@ -98,7 +98,7 @@ func (k *keeper) flush() {
 		l.state.shard.mu.Lock()
 		req := l.extendLocked(l.asking)
 		l.state.shard.unlock()
-		if err := k.e.pipe.Start(req, l); err != nil {
+		if err := k.e.at(req.Name).Start(req, l); err != nil {
 			k.answer(answer{l: l, err: err})
 		}
 	}

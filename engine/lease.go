@@ -212,7 +212,7 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 	l.extension, l.ttl = x, max(l.ttl, ttl)
 	req := l.extendLocked(ttl)
 	l.state.shard.unlock()
-	if err := l.e.pipe.Start(req, x); err != nil {
+	if err := l.e.at(req.Name).Start(req, x); err != nil {
 		l.e.keeper.answer(answer{l: l, x: x, err: err})
 	}
 	return x, nil

@@ -278,7 +278,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if !r.mustDelete {
 		return nil
 	}
-	out, err := e.pipe.Do(ctx, req)
+	out, err := e.at(req.Name).Do(ctx, req)
 	return r.end(ctx, &req, &out, err)
 }
 

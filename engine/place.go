@@ -116,7 +116,7 @@ func (c *contender) newPlace(began clock.Instant) *place {
 		changed: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
 		seats: make([]line.Seat[clock.Instant], n), values: words[:n], firsts: words[n : 2*n], seconds: words[2*n:],
 	}
-	c.e.pipe.Listen(c.name, p.token, p)
+	c.e.at(c.name).Listen(c.name, p.token, p)
 	return p
 }
 
@@ -132,7 +132,7 @@ func (p *place) leave(taken bool, leader string) {
 		return
 	}
 	if p.origin != pipeline.OriginUnknown {
-		p.c.e.pipe.Post(pipeline.Request{
+		p.c.e.at(p.c.name).Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
 			Line: &pipeline.Line{Named: [2]string{leader}},
 		})
@@ -203,7 +203,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	if stay {
 		c.e.at(c.name).Lines(ended) // a master may be back
 	}
-	out, err := c.e.pipe.Do(asking, pipeline.Request{
+	out, err := c.e.at(c.name).Do(asking, pipeline.Request{
 		Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Line: l, Patient: c.waitWhenFull || stay,
 	})
 	switch {
@@ -373,7 +373,7 @@ func (p *place) watch() {
 	p.mu.Unlock()
 	err := c.e.pause(p.ctx, before)
 	if err == nil {
-		err = c.e.pipe.Await(p.ctx, c.name, c.e.cfg.RetryHeld)
+		err = c.e.at(c.name).Await(p.ctx, c.name, c.e.cfg.RetryHeld)
 	}
 	if err == nil {
 		err = c.e.pause(p.ctx, after)
@@ -421,7 +421,7 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 		out := pipeline.Outcome{Verdict: quorum.Won}
 		req.Fence, out.Granted, out.Stored = fencing.Decide(fences)
 		if e.mustRaise(&out) {
-			out, err := e.pipe.Do(ctx, e.raising(req, &out))
+			out, err := e.at(c.name).Do(ctx, e.raising(req, &out))
 			if err != nil {
 				return nil, step{}, err
 			}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
@@ -39,9 +38,10 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	if err := e.refuseUpgrade(ctx, keys...); err != nil {
 		return nil, err
 	}
-	if r, ok := e.pipe.(inside.Router); ok {
-		if err := r.Together(keys); err != nil {
-			return nil, err
+	first := e.at(keys[0])
+	for i, key := range keys {
+		if e.at(key) != first {
+			return nil, invalid("names", "are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], names[i])
 		}
 	}
 	c := setContender{contender: e.newContender(most, waitWhenFull), keys: keys, states: make([]*nameState, len(keys))}

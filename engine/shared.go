@@ -103,7 +103,7 @@ func (c *contender) intend(ctx context.Context) error {
 		return nil
 	}
 	c.intendedAt(now)
-	out, err := c.e.pipe.Do(ctx, c.intent(intentFor))
+	out, err := c.e.at(c.name).Do(ctx, c.intent(intentFor))
 	c.asksSoon = err == nil && out.Tally.Granted > 0
 	c.readers = c.readers || c.asksSoon
 	return err
@@ -142,7 +142,7 @@ func (c *contender) intendedAt(now clock.Instant) {
 // keepReadersOut is intend for a writer that need not know who has the name.
 func (c *contender) keepReadersOut() {
 	c.intendedAt(clock.Now())
-	c.e.pipe.Post(c.intent(intentFor))
+	c.e.at(c.name).Post(c.intent(intentFor))
 }
 
 func (c *contender) intent(d time.Duration) pipeline.Request {
@@ -152,21 +152,21 @@ func (c *contender) intent(d time.Duration) pipeline.Request {
 // withdraw lets readers in again, now that c waits no more.
 func (c *contender) withdraw() {
 	if !c.intended.IsZero() {
-		c.e.pipe.Post(c.intent(0))
+		c.e.at(c.name).Post(c.intent(0))
 	}
 }
 
 // awaken returns when a name may be free, or when an intent is to be repeated or may have ended.
 func (c *contender) awaken(ctx context.Context, name string) error {
 	if !c.asksSoon {
-		return c.e.pipe.Await(ctx, name, c.e.cfg.RetryHeld)
+		return c.e.at(name).Await(ctx, name, c.e.cfg.RetryHeld)
 	}
 	if c.shared { // the end of the intent says that its writer has the name, or went
 		name = pipeline.IntentPrefix + name
 	}
 	soon, cancel := context.WithTimeout(ctx, intentEvery)
 	defer cancel()
-	if err := c.e.pipe.Await(soon, name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
+	if err := c.e.at(name).Await(soon, name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
 		return err
 	}
 	return nil

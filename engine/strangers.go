@@ -50,7 +50,7 @@ func (c *contender) lookNow(ctx context.Context) {
 	n, now := c.state, clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*c.e.roundTrip()))
 	defer cancel()
-	values, _ := c.e.pipe.Inspect(ctx, c.name)
+	values, _ := c.e.at(c.name).Inspect(ctx, c.name)
 	for _, v := range values {
 		if v.Token != "" && !token.Ours(v.Token) {
 			n.shard.mu.Lock()

@@ -65,10 +65,18 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	for args, text := range map[string]string{
 		"doctor":                     "set --masters in place of --groups",
 		"status --masters a:1 name0": "exclude each other",
+		"status --groups= --masters a:1 --next-groups red=a:1 name0": "--next-groups needs --groups",
 	} {
 		_, stderr, code = run(strings.Fields(args)...)
 		require.Equal(t, exitUsage, code, stderr)
 		require.Contains(t, stderr, text)
+	}
+	note := redistest.Get(t, masters, "__muxlock__:groups:")
+	write("MUXLOCK_GROUPS=red=" + red + " blue=" + blue + "\nMUXLOCK_NEXT_GROUPS=red=" + red)
+	for _, args := range []string{"status name1", "ls", "release --force --yes name1"} {
+		_, stderr, code = run(strings.Fields(args)...)
+		require.Equal(t, 0, code, stderr)
+		require.Equal(t, note, redistest.Get(t, masters, "__muxlock__:groups:"), "%s changes no map", args)
 	}
 	write("MUXLOCK_GROUPS=red=" + red)
 	_, stderr, code = run("status", "name0")

@@ -120,6 +120,7 @@ func rowsOf(all []listed, first ...string) [][]string {
 
 func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	cfg, err := f.groupsConfig()
+	cfg.ReadOnly = true
 	switch key := f.prefix + beginning; {
 	case err != nil:
 		return err

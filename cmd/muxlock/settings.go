@@ -141,6 +141,8 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
 	case s.masters != "" && s.groups != "":
 		return cfg, usagef("--masters and --groups exclude each other")
+	case s.next != "" && s.groups == "":
+		return cfg, usagef("--next-groups needs --groups")
 	}
 	if cfg.Groups, err = parseGroups("--groups", s.groups); err == nil {
 		cfg.Next, err = parseGroups("--next-groups", s.next)

@@ -86,6 +86,7 @@ func oneName(_ *cobra.Command, args []string) error {
 func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, admin.Inspection, error) {
 	var locks *engine.Engine
 	cfg, err := s.groupsConfig()
+	cfg.ReadOnly = true
 	if err == nil {
 		locks, err = connect(ctx, cfg)
 	}

@@ -197,6 +197,10 @@ func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
 		require.Contains(t, stderr, "WRONGPASS")
 		require.NotContains(t, stdout+stderr, "s3cret")
 	}
+	s.env = append(s.env, "MUXLOCK_MASTERS=", "MUXLOCK_GROUPS=up="+strings.Join(redistest.Addrs(masters), ",")+" away=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
+	_, stderr, code := s.run(t, "exec", "--wait", "1s", "name", "--", "true")
+	require.NotEqual(t, exitTimeout, code, "nor with a group that could")
+	require.Contains(t, stderr, "WRONGPASS")
 }
 
 func TestDurationsAreShortAndNeverLessThanThereIs(t *testing.T) {

@@ -85,7 +85,8 @@ func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int)
 	if err != nil {
 		return Inspection{}, err
 	}
-	values, err := in.Inspect(ctx, inside.SlotKey(slot, key))
+	key = inside.SlotKey(slot, key)
+	values, err := in.At(key).Inspect(ctx, key)
 	if err != nil {
 		return Inspection{}, err
 	}
@@ -178,11 +179,12 @@ func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, err
 	if err != nil {
 		return 0, err
 	}
+	key = inside.SlotKey(i.found.slot, key)
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: inside.SlotKey(i.found.slot, key), Token: t.token, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: t.shared}
-		if err := in.Start(req, d); err != nil {
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t.token, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: t.shared}
+		if err := in.At(key).Start(req, d); err != nil {
 			return 0, err
 		}
 		sent = append(sent, d)

@@ -18,9 +18,9 @@
 //	Groups: old, Next: new  a name that moves is held in both of its groups, and its lock is valid while both have it
 //	Groups: new             only after the barrier
 //
-// The barrier: no process without Next runs any more, and MaxTTL has passed since the last one ended. Nothing checks it, and
-// without it two may hold a lock. Until the change is over, a name that moves costs two round trips, processes do not stand
-// in line for it, and only processes of the same step can Adopt its lock.
+// The barrier: no process without this Next runs any more, and MaxTTL has passed since the last one ended. Nothing checks
+// it, and without it two may hold a lock. Until the change is over, a name that moves costs two round trips, processes do
+// not stand in line for it, and only processes of the same step can Adopt its lock.
 //
 // The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
 // other maps, except for a step from it or back. So all processes write the same addresses. To go back after the last step,

@@ -23,6 +23,8 @@ type Config struct {
 	Groups map[string][]string
 	// Next is the map that Groups is being changed to (package comment). An id has the same masters in both.
 	Next map[string][]string
+	// ReadOnly is for tools that look at locks, and take none: New does not write which map is in use.
+	ReadOnly bool
 }
 
 // Validate returns the ErrInvalid that New would return for c alone.
@@ -58,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		return err
 	})
 	if err == nil {
-		err = r.compare(ctx, own)
+		err = r.compare(ctx, own, !cfg.ReadOnly)
 	}
 	if err != nil {
 		r.Close()

@@ -36,18 +36,18 @@ func (n note) allows(own note) (ok, step bool) {
 	return own.next == n.groups, false
 }
 
-// compare refuses a map that the latest note of all groups does not allow. Else it has the masters keep the note that
-// counts from now on. Two steps at the same moment may miss each other.
-func (r *router) compare(ctx context.Context, own note) error {
+// compare refuses a map that the latest note of all groups does not allow. Else, with write, it has the masters keep
+// the note that counts from now on. Two steps at the same moment may miss each other.
+func (r *router) compare(ctx context.Context, own note, write bool) error {
 	key := pipeline.ReservedPrefix + "groups:" + r.prefix
 	var latest note
-	var found []note // of all masters
+	var found []note // of all masters that answered
 	for _, g := range r.all {
-		values, err := g.pipe.Inspect(ctx, key)
-		if err = g.quorum(values, err); err != nil {
+		answers, err := g.answers(g.pipe.Inspect(ctx, key))
+		if err != nil {
 			return err
 		}
-		for _, v := range values {
+		for _, v := range answers {
 			var n note
 			_, _ = fmt.Sscan(v.Token, &n.step, &n.groups, &n.next) // a flushed master has none
 			if found = append(found, n); n.step > latest.step {
@@ -64,30 +64,29 @@ func (r *router) compare(ctx context.Context, own note) error {
 	if step {
 		latest = own
 	}
-	if !slices.ContainsFunc(found, func(n note) bool { return n != latest }) {
+	if !write || !slices.ContainsFunc(found, func(n note) bool { return n != latest }) {
 		return nil
 	}
 	for _, g := range r.all {
-		values, err := g.pipe.Write(ctx, key, fmt.Sprintf("%d %s %s", latest.step, latest.groups, latest.next))
-		if err = g.quorum(values, err); err != nil {
+		_, err := g.answers(g.pipe.Write(ctx, key, fmt.Sprintf("%d %s %s", latest.step, latest.groups, latest.next)))
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// quorum returns an error unless a quorum of masters answered.
-func (g *group) quorum(values []pipeline.Value, err error) error {
-	answers := 0
+// answers returns those of values that are no errors, or an error unless a quorum of masters answered.
+func (g *group) answers(values []pipeline.Value, err error) (answers []pipeline.Value, _ error) {
 	for _, v := range values {
 		if v.Err == nil {
-			answers++
+			answers = append(answers, v)
 		} else {
 			err = engine.MasterError{Master: v.Address, Err: v.Err}
 		}
 	}
-	if answers >= quorum.Size(len(g.masters)) {
-		return nil
+	if len(answers) >= quorum.Size(len(g.masters)) {
+		return answers, nil
 	}
-	return fmt.Errorf("group %q: %w: map of groups: %w", g.id, engine.ErrNoQuorum, err)
+	return nil, fmt.Errorf("group %q: %w: map of groups: %w", g.id, engine.ErrNoQuorum, err)
 }

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,33 @@ func TestTheNoteSurvivesWhatLocksSurvive(t *testing.T) {
 		m.Delete("__muxlock__:groups:")
 	}
 	require.NoError(t, start("ab", ""), "the way out after everything was stopped")
+}
+
+func TestANoteThatAllAnswersHaveIsNotWrittenAgain(t *testing.T) {
+	w := newWorld(t)
+	w.open(t, "ab", "")
+	var writes atomic.Int32
+	for _, m := range w {
+		m.Answer(func(words []string) any {
+			if words[0] == "SET" && words[1] == "__muxlock__:groups:" {
+				writes.Add(1)
+			}
+			return nil
+		})
+	}
+	w["a0:1"].Down()
+	w.open(t, "ab", "")
+	require.Zero(t, writes.Load(), "a slow process could put an older note back")
+	cfg := w.config("ab", "abc")
+	cfg.ReadOnly = true
+	e, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+	require.Zero(t, writes.Load(), "who only looks changes no map")
+	w["a0:1"].Up()
+	w["b0:1"].Delete("__muxlock__:groups:")
+	w.open(t, "ab", "")
+	require.EqualValues(t, 6, writes.Load())
 }
 
 func TestNewNeedsTheNoteOfAQuorumOfEachGroup(t *testing.T) {

@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"testing"
@@ -11,7 +12,7 @@ import (
 // This model goes through all that processes can do with one name while the map changes. The name has another group in
 // every map: map A has it in group A. A group is a lock with a lease, which the models of one set of masters have shown
 // it to be. Processes start with any map that the note allows, crash and start again with another. They take a lock group
-// by group, renew it group by group and release it. Time passes between any two steps.
+// by group, renew it in their groups in any order and release it. Time passes between any two steps.
 
 const (
 	modelTTL  = 2 // of every lease, and MaxTTL
@@ -23,9 +24,9 @@ const (
 type process struct {
 	groups, next byte
 	valid        int8 // ticks for which it relies on its lock; 0: it has none
-	has          int8 // how many of its groups it has asked successfully, in order
+	has          int8 // which of its groups it has asked successfully, one bit each
 	begun        int8 // ticks left since it began to ask for the lock, or for its renewal
-	renewing     bool // has counts the groups that were renewed
+	renewing     bool // has is of the groups that were renewed
 }
 
 type lease struct {
@@ -44,6 +45,7 @@ type fleet struct {
 type rules struct {
 	allows  func(n, own note) (ok, step bool)
 	barrier bool
+	anyNext bool   // the barrier lets pass who has another Next
 	maps    string // such as "AB"
 	running int    // how many processes there are
 	one     bool   // who has the first group believes that it has the lock
@@ -68,9 +70,9 @@ func (p process) places() []int {
 }
 
 // ready reports whether the barrier lets a process hold names in one group only.
-func (w *fleet) ready(group byte) bool {
+func (w *fleet) ready(group byte, anyNext bool) bool {
 	for _, p := range w.all {
-		if p.groups != 0 && !slices.Contains(p.places(), int(group-'A')) {
+		if p.groups != 0 && !slices.Contains(p.places(), int(group-'A')) && !(anyNext && p.next != 0) {
 			return false
 		}
 	}
@@ -91,7 +93,7 @@ func (w fleet) next(r rules) (all []fleet) {
 					own := noteOf(groups, next)
 					ok, step := r.allows(noteOf(w.note[0], w.note[1]), own)
 					ends := w.note[0] != groups && next == 0
-					if next == groups || !ok || ends && r.barrier && !w.ready(groups) {
+					if next == groups || !ok || ends && r.barrier && !w.ready(groups, r.anyNext) {
 						continue
 					}
 					add(func(w *fleet, p *process) {
@@ -123,15 +125,19 @@ func (w fleet) next(r rules) (all []fleet) {
 			}
 			p.valid, p.has, p.begun, p.renewing = 0, 0, 0, false
 		}
-		if int(p.has) < len(at) && (p.has == 0 || p.begun > 0) { // the next group
-			g := at[p.has]
-			if free := w.locks[g].owner == 0; free && !p.renewing || p.renewing && w.locks[g].owner == me {
+		complete := int8(1)<<len(at) - 1
+		for n, g := range at {
+			bit, free := int8(1)<<n, w.locks[g].owner == 0
+			switch {
+			case p.has&bit != 0 || p.has != 0 && p.begun == 0:
+			case !p.renewing && free && p.has == bit-1, p.renewing && w.locks[g].owner == me:
 				add(func(w *fleet, p *process) {
-					if p.has++; p.has == 1 {
+					if p.has == 0 {
 						p.begun = modelTTL
 					}
+					p.has |= bit
 					w.locks[g] = lease{me, modelTTL}
-					if int(p.has) == len(at) || r.one && !p.renewing {
+					if p.has == complete || r.one && !p.renewing {
 						p.valid, p.renewing = p.begun, false
 					}
 				})
@@ -140,7 +146,7 @@ func (w fleet) next(r rules) (all []fleet) {
 		if p.has > 0 {
 			add(release)
 		}
-		if p.valid > 0 && int(p.has) == len(at) {
+		if p.valid > 0 && p.has == complete {
 			add(func(_ *fleet, p *process) { p.has, p.renewing = 0, true })
 		}
 	}
@@ -216,6 +222,7 @@ func TestTheModelOfChangesFindsFaults(t *testing.T) {
 		"a direct change":                      {allows: direct, barrier: false},
 		"a direct change, though with barrier": {allows: direct, barrier: true},
 		"two steps without the barrier":        {allows: note.allows},
+		"a barrier about any Next":             {allows: note.allows, barrier: true, anyNext: true, maps: "ABC"},
 		"a lock in the first group is enough":  {allows: note.allows, barrier: true, one: true},
 		"a late process puts the note back": {barrier: true, allows: func(n, own note) (ok, step bool) {
 			if ok, step = n.allows(own); ok && own.next == n.groups {
@@ -224,7 +231,7 @@ func TestTheModelOfChangesFindsFaults(t *testing.T) {
 			return ok, step
 		}},
 	} {
-		r.maps, r.running = "AB", 3
+		r.maps, r.running = cmp.Or(r.maps, "AB"), 3
 		_, _, violated := explore(r)
 		require.True(t, violated, name)
 	}

@@ -3,6 +3,8 @@ package groups
 import (
 	"cmp"
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"muxlock/engine/internal/inside"
@@ -11,9 +13,9 @@ import (
 )
 
 // moved is the pipe of the keys that move from one group to another. Their lock is one lease with one token, in both
-// groups: each request goes to the first, then to the second, an acquire only if the first granted it. An outcome is won
-// if both are, and counts from before the first request. So one end of validity holds for both, and the engine's rules
-// for renewals, losses and releases are as ever. Processes do not stand in line for such a name.
+// groups. An acquire goes to the second only if the first granted it. An outcome is won if both are, and counts from before
+// the earlier request. So one end of validity holds for both, and the engine's rules for renewals, losses and releases are
+// as ever. Processes do not stand in line for such a name.
 type moved struct {
 	inside.Pipe // the first
 	second      inside.Pipe
@@ -48,17 +50,11 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 	})
 }
 
-// Start has a goroutine ask one group after the other: a move lasts for a while only.
+// Start asks both groups at once: it is for an extend or a release of a lock that both have. Unless both take the request,
+// the Receiver hears nothing.
 func (m moved) Start(req pipeline.Request, to pipeline.Receiver) error {
-	go func() {
-		out, err := m.Do(context.Background(), req)
-		if err != nil {
-			out.Verdict = quorum.NoQuorum
-		}
-		to.Decided(out)
-		to.Counted(int(out.Tally.Granted))
-	}()
-	return nil
+	j := &joint{to: to, op: req.Op}
+	return cmp.Or(m.Pipe.Start(req, j), m.second.Start(forSecond(req), j))
 }
 
 func (m moved) Post(req pipeline.Request) {
@@ -70,17 +66,74 @@ func (m moved) Await(ctx context.Context, key string, poll time.Duration) error 
 	return cmp.Or(m.Pipe.Await(ctx, key, poll), m.second.Await(ctx, key, poll))
 }
 
+// Inspect asks one group after the other. It returns the values of the one that has the name, or knows less of it.
+func (m moved) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
+	one, err := m.Pipe.Inspect(ctx, key)
+	two, second := m.second.Inspect(ctx, key)
+	if taken(two) > taken(one) {
+		one = two
+	}
+	return one, cmp.Or(err, second)
+}
+
+// taken weighs what the masters of a group say against a name being free. A quorum that has it outweighs a group of which
+// no master answers, and that outweighs what a minority has.
+func taken(values []pipeline.Value) (weight int) {
+	for _, v := range values {
+		if v.Token != "" || len(v.Readers) > 0 {
+			weight += 2
+		} else if v.Err != nil {
+			weight++
+		}
+	}
+	return weight
+}
+
 // forSecond returns a request for the second group, to which the round of the acquire is foreign.
 func forSecond(req pipeline.Request) pipeline.Request {
 	req.Origin = pipeline.OriginForeign
 	return req
 }
 
-// both returns the outcome of a request in two groups: that of the second, unless the first failed.
+// both returns the outcome of a request in two groups: that of the second, unless the first failed. Only an acquire's
+// Origin depends on their order.
 func both(one, two pipeline.Outcome) pipeline.Outcome {
 	if one.Verdict != quorum.Won && two.Verdict != quorum.Denied { // a lock is lost for good where one denies it
 		return one
 	}
-	two.Origin, two.Sent = one.Origin, one.Sent
+	if two.Origin = one.Origin; one.Sent.Before(two.Sent) {
+		two.Sent = one.Sent
+	}
 	return two
+}
+
+// A joint makes one outcome of those of both groups, and one count.
+type joint struct {
+	to pipeline.Receiver
+	op pipeline.Op
+
+	mu     sync.Mutex // guards the following
+	outs   []pipeline.Outcome
+	counts []int
+}
+
+func (j *joint) Decided(out pipeline.Outcome) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.outs = append(j.outs, out); len(j.outs) == 2 {
+		j.to.Decided(both(j.outs[0], j.outs[1]))
+	}
+}
+
+// Counted reports for an extend on how many masters each group has the lock; for a release how many had it in one of them.
+func (j *joint) Counted(granted int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch j.counts = append(j.counts, granted); {
+	case len(j.counts) < 2:
+	case j.op == pipeline.Release:
+		j.to.Counted(slices.Max(j.counts))
+	default:
+		j.to.Counted(slices.Min(j.counts))
+	}
 }

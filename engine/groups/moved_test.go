@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
@@ -94,6 +96,28 @@ func TestAMovedLockIsLostWithEitherGroup(t *testing.T) {
 	})
 }
 
+func TestARenewedMovedLockCountsTheVotesOfAllMasters(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		lock, err := e.Acquire(within(t), "name", 9*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, lock.KeepAlive(0))
+		heldOn := func() int {
+			time.Sleep(10 * time.Second) // it is renewed meanwhile
+			masters, _ := lock.HeldOn()
+			return masters
+		}
+		require.Equal(t, 3, heldOn())
+		for _, m := range []string{"a2:1", "b2:1"} {
+			w[m].Down()
+			require.Equal(t, 2, heldOn(), "as many as in the group with fewer")
+			w[m].Up()
+			time.Sleep(time.Minute)
+		}
+		require.NoError(t, lock.Release(t.Context()))
+	})
+}
+
 func TestAMovedLockEndsWhenOneGroupAnswersNoMore(t *testing.T) {
 	asEither(t, func(t *testing.T, w world, now, next string) {
 		for _, group := range []string{"a", "b"} {
@@ -156,18 +180,92 @@ func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 	w := newWorld(t)
 	e := w.open(t, "a", "b")
 	e.r.all[1].pipe.Close()
-	got := make(receiver, 1)
-	require.NoError(t, e.r.Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, got))
-	require.NotEqual(t, quorum.Won, (<-got).Verdict)
+	require.ErrorIs(t, e.r.Of("name").Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, nil), engine.ErrClosed)
 	_, err := e.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrClosed)
 	soon(t, func() bool { return w.having("name") == "" }, "it is released in the first one")
 }
 
-type receiver chan pipeline.Outcome
+func TestOperatorsSeeAndReleaseAMovedNameOfEitherGroup(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next).Engine
+		inspect := func() admin.Inspection {
+			t.Helper()
+			synctest.Wait() // the third master votes, too
+			found, err := admin.Inspect(t.Context(), e, "name")
+			require.NoError(t, err)
+			return found
+		}
+		for _, group := range []string{"a", "b"} {
+			other := w.alone(t, group)
+			lock, err := other.Acquire(t.Context(), "name", 0)
+			require.NoError(t, err)
+			found := inspect()
+			require.True(t, found.Held)
+			require.Equal(t, group, found.Masters[0].Address[:1])
+			deleted, err := admin.ForceRelease(t.Context(), e, found)
+			require.NoError(t, err)
+			require.Equal(t, 3, deleted)
+			require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+			_, err = admin.ForceRelease(t.Context(), e, found)
+			require.ErrorIs(t, err, engine.ErrNotHeld)
 
-func (r receiver) Decided(out pipeline.Outcome) { r <- out }
-func (r receiver) Counted(int)                  {}
+			_, err = other.TryAcquireShared(t.Context(), "name", 0)
+			require.NoError(t, err)
+			found = inspect()
+			require.Equal(t, 1, found.Readers)
+			_, err = admin.ForceRelease(t.Context(), e, found)
+			require.NoError(t, err)
+			require.False(t, inspect().Held)
+		}
+		_, err := e.Acquire(t.Context(), "name", 0)
+		require.NoError(t, err)
+		deleted, err := admin.ForceRelease(t.Context(), e, inspect())
+		require.NoError(t, err)
+		require.Equal(t, 3, deleted, "of either group")
+		require.Empty(t, w.having("name"))
+	})
+}
+
+func TestAMovedNameIsFreeOnlyIfBothGroupsSayIt(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next).Engine
+		for _, group := range []string{"a", "b"} {
+			away := map[string]string{"a": "b", "b": "a"}[group]
+			other := w.alone(t, group)
+			for i := range 3 {
+				w[fmt.Sprintf("%s%d:1", away, i)].Down()
+			}
+			w[group+"0:1"].Set("name", "a value that is left of an attempt")
+			_, err := admin.Inspect(t.Context(), e, "name")
+			require.ErrorIs(t, err, engine.ErrNoQuorum)
+			lock, err := other.Acquire(t.Context(), "name", 0)
+			require.NoError(t, err)
+			found, err := admin.Inspect(t.Context(), e, "name")
+			require.NoError(t, err)
+			require.True(t, found.Held, "whatever the other one would say")
+			require.NoError(t, lock.Release(t.Context()))
+			w[group+"0:1"].Delete("name")
+			for i := range 3 {
+				w[fmt.Sprintf("%s%d:1", away, i)].Up()
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+func TestAnOutcomeIsThatOfBothGroupsInAnyOrder(t *testing.T) {
+	won, denied, none := quorum.Won, quorum.Denied, quorum.NoQuorum
+	for _, c := range [][3]quorum.Verdict{
+		{won, won, won}, {won, denied, denied}, {won, none, none}, {denied, denied, denied}, {denied, none, denied}, {none, none, none},
+	} {
+		one, two := pipeline.Outcome{Verdict: c[0], Sent: clock.Now()}, pipeline.Outcome{Verdict: c[1], Sent: clock.Now().Add(time.Second)}
+		for _, joined := range []pipeline.Outcome{both(one, two), both(two, one)} {
+			require.Equal(t, c[2], joined.Verdict)
+			require.True(t, joined.Verdict != won || joined.Sent == one.Sent, "the earlier lease ends first")
+		}
+	}
+}
 
 // The lease in the first group began earlier.
 func TestValidityOfAMovedLockCountsFromTheFirstRequest(t *testing.T) {

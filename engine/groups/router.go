@@ -3,10 +3,8 @@ package groups
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
@@ -26,7 +24,7 @@ type group struct {
 
 // A router is the pipe of an Engine. It takes each request to the group of its key.
 type router struct {
-	inside.Pipe        // nil: what names no key is asked of Of(key)
+	inside.Pipe        // nil: what has a key is asked of Of(key)
 	prefix      string // of all keys
 	all         []*group
 	now, next   []*group // next is empty unless the map changes
@@ -96,20 +94,6 @@ func hashed(name string) string {
 	return name
 }
 
-// Together returns why a set cannot have all keys.
-func (r *router) Together(keys []string) error {
-	one, two := r.find(keys[0])
-	for _, key := range keys[1:] {
-		if a, b := r.find(key); a != one || b != two {
-			return invalid("names", "are of two groups: %q is in %q, %q in %q. Names with the same {tag} are in one",
-				keys[0][len(r.prefix):], ids(one, two), key[len(r.prefix):], ids(a, b))
-		}
-	}
-	return nil
-}
-
-func ids(one, two *group) []string { return slices.Compact([]string{one.id, two.id}) }
-
 // each calls fn for all groups side by side. Its error joins theirs, with the ids.
 func (r *router) each(fn func(*group) error) error {
 	errs := make([]error, len(r.all))
@@ -174,19 +158,4 @@ func (r *router) Stats() (sum pipeline.Stats) {
 		sum.Masters = append(sum.Masters, s.Masters...)
 	}
 	return sum
-}
-
-func (r *router) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
-	return r.Of(req.Name).Do(ctx, req)
-}
-func (r *router) Start(req pipeline.Request, to pipeline.Receiver) error {
-	return r.Of(req.Name).Start(req, to)
-}
-func (r *router) Post(req pipeline.Request)                      { r.Of(req.Name).Post(req) }
-func (r *router) Listen(key, token string, to pipeline.Listener) { r.Of(key).Listen(key, token, to) }
-func (r *router) Await(ctx context.Context, key string, poll time.Duration) error {
-	return r.Of(key).Await(ctx, key, poll)
-}
-func (r *router) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
-	return r.Of(key).Inspect(ctx, key)
 }

@@ -21,9 +21,10 @@ var Front func(cfg any, r Router) any
 // Engine is what is inside an engine.
 type Engine struct {
 	Pipe
-	Durable bool            // Config.MastersAreDurable
-	MaxTTL  time.Duration   // Config.MaxTTL
-	Closing <-chan struct{} // closed by the first Close
+	At      func(key string) Pipe // the one that has a key
+	Durable bool                  // Config.MastersAreDurable
+	MaxTTL  time.Duration         // Config.MaxTTL
+	Closing <-chan struct{}       // closed by the first Close
 	// Setup is function Setup with the engine's Config.
 	Setup func() (pipeline.Setup, error)
 	// Key returns the key of a name's lock on the masters. Errors: engine.ErrInvalid.
@@ -55,8 +56,7 @@ type Pipe interface {
 // A Router is a Pipe to several sets of masters.
 type Router interface {
 	Pipe
-	Of(key string) Pipe           // the one that has a key
-	Together(keys []string) error // why a Set cannot have all of them
+	Of(key string) Pipe // the one that has a key; equal for the keys that a Set may have together
 }
 
 // Lock is an *engine.Lock.

@@ -134,7 +134,7 @@ var engines = []fault{
 	},
 	{
 		what: "an intent stays when its writer has the lock", file: "engine/shared.go",
-		old: "c.e.pipe.Post(c.intent(0))", new: "",
+		old: "c.e.at(c.name).Post(c.intent(0))", new: "",
 		tests: "engine TestIntentEndsWithTheWait",
 	},
 	{
