@@ -113,7 +113,8 @@ type Latencies struct {
 	// beside the load. Only if workers share names.
 	Uncontended *Summary `json:"uncontended,omitempty"`
 	// ValidityUsed is the part of the validity that was used up when Acquire returned: the
-	// time since the winning attempt began. Only of lockers that are an Allower.
+	// time since the winning attempt began. Only of lockers that are an Allower, and not of locks
+	// that another process may have passed on with a short lease.
 	ValidityUsed *Summary `json:"validity_used,omitempty"`
 	// Lag is how late the generator began an operation for which a worker stood ready. Open
 	// loop only; it is part of Wait.

@@ -27,7 +27,7 @@ type Measurements struct {
 
 	// Acquires has, for each lock that was won at the masters, how much of its validity was gone when its
 	// caller got it: the time since the winning attempt was sent. HandOvers has the same for each lock that
-	// was handed over within the process.
+	// was handed over within the process, or passed on by another one with a short lease.
 	Acquires  Durations `json:"acquires"`
 	HandOvers Durations `json:"hand_overs"`
 	// Holds has the times from then to the call of Release, of all names together. A lock that is never
@@ -111,7 +111,7 @@ func (m *measures) watch(closing <-chan struct{}) {
 // acquired is called with the shard's mutex held.
 func (m *measures) acquired(l *Lock, attempts int) {
 	into := &m.acquires
-	if attempts == 0 {
+	if attempts == 0 || l.lease.short {
 		into = &m.handOvers
 	}
 	used := redlock.Validity(l.lease.ttl, 0, l.lease.drift) - l.lease.until.Left(l.since)
