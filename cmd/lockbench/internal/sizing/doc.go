@@ -23,10 +23,10 @@
 //	TTL            T*(1-rho) - c >= acquire + hold + pause, with hold at the quantile of --eps.
 //	               If the RTO does not allow that, locks are renewed. One renewal bounds the pause
 //	               then, however long the hold:
-//	               T*(1-rho-1/3-1/24) - c >= quorum + max(pause, outage, MasterTimeout)
-//	               A renewal is due T/3 after the last confirmed one; a failed one is retried
-//	               after T/24. outage is twice the longest time without a quorum, plus the time
-//	               until the masters are dialled again.
+//	               T*(1-rho-1/3-1/24) - c >= 2*quorum + max(pause, outage, MasterTimeout)
+//	               A lease counts from when its renewal was sent; the next one is due T/3 after
+//	               the answer, and if it fails is retried after T/24. outage is twice the longest
+//	               time without a quorum, plus the time until the masters are dialled again.
 //	longest TTL    (RTO - the longest RetryHeld - acquire)/(1+rho) - 1ms: a crashed holder's key
 //	               expires by a slow clock, then the next caller polls and acquires.
 //	MaxTTL         the longest TTL. A restarted master has no vote for that time.

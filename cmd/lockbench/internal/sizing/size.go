@@ -141,9 +141,10 @@ func Size(m Measured, ask Ask) Sizes {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
 		// The lease must outlast the longest of: pauses during one usual renewal, an outage of all
 		// masters, a try that ends with MasterTimeout. To that come the time until the renewal is
-		// due, the delay before it is retried, and the time of a quorum.
+		// due, the delay before it is retried, and two quorums: validity counts from when the last
+		// renewal was sent, and the next is due T/3 after its answer.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		s.Least = clocks.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
+		s.Least = clocks.lease(2*s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
 	}
 	s.Missed = s.Least > s.Most
 	ttl := roundUp(s.Least)

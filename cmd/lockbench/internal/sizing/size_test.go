@@ -68,10 +68,22 @@ func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
 	require.False(t, s.Missed)
 	require.True(t, s.Config.Renew)
 	require.Equal(t, 500*ms, s.Pause.Took)
-	require.InDelta(t, float64(s.Quorum.Took+502*ms)/(1-0.01-1.0/3-1.0/24), float64(s.Least), 1)
+	require.InDelta(t, float64(2*s.Quorum.Took+502*ms)/(1-0.01-1.0/3-1.0/24), float64(s.Least), 1)
 	require.Less(t, s.Config.TTL, time.Second)
 	ask.Hold = holding(time.Hour).Hold
 	require.Equal(t, s.Config, Size(m, ask).Config, "however long the hold")
+}
+
+func TestARenewedLeaseHasTheTimeOfTheLastRenewalAndOfTheNextOne(t *testing.T) {
+	const trip = 200 * ms
+	m := quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{trip, trip, trip}
+	}
+	s := Size(m, holding(time.Hour))
+	left := usable(s.Config.TTL) - trip // since the last renewal was sent
+	left -= s.Config.TTL / redlock.RenewalsPerTTL
+	require.GreaterOrEqual(t, left-trip, s.Pause.Took)
 }
 
 func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {

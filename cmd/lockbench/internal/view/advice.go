@@ -138,7 +138,7 @@ func (b *Blocks) explained(a *result.Advice) {
 	b.Table(t)
 	b.Line("Formulas, T the TTL:")
 	if a.Config.Renew {
-		b.Line("  T = (quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
+		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
 			ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL, ns(a.Least))
 	} else {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
