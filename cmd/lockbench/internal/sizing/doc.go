@@ -33,7 +33,7 @@
 //	Drift          the engine's default, or the difference between the rates of two clocks if
 //	               that is larger; plus the jumps seen.
 //	RetryHeld      the delay at which waiters without a wake-up leave the lock free for a tenth
-//	               of the time (HeldGap); from 2ms and ten round trips to 250ms.
+//	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms.
 //	RetrySplit     the span with the shortest mean time to a decided vote (BestSpread).
 //	lost           longer holds, and pauses longer than any in the watched time L. With 95 %, at
 //	               most 3/L such pauses come, so a mean hold of h meets one with probability

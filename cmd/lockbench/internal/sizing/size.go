@@ -123,7 +123,7 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Hold, s.MeanHold = m.hold(ask)
 
 	trip, _ := attempts.Quantile(0.5)
-	held, split, votes := m.retries(trip, s.Hold, s.Waiters)
+	held, split, votes := m.retries(trip, s.MeanHold, s.Waiters)
 	s.SplitShare = votes
 	clocks := clocksOf(m.Clocks)
 	if clocks.unseen {

@@ -253,6 +253,17 @@ func TestGapIsWhatASimulationOfPollingWaitersFinds(t *testing.T) {
 	}
 }
 
+func TestAWaiterLeavesTheLockFreeForATenthOfTheTimeThatItIsHeldOnAverage(t *testing.T) {
+	ask := holding(0)
+	for _, mean := range []time.Duration{200 * ms, time.Second} {
+		hold := bench.Exp(mean)
+		ask.Hold = &hold
+		s := Size(quiet(), ask)
+		const undo = 2 * ms
+		require.InEpsilon(t, 0.1*float64(mean+undo), HeldGap(s.Config.RetryHeld, 1), 0.05, "rounded")
+	}
+}
+
 func TestSplitVotesAreThoseOfASimulation(t *testing.T) {
 	for _, masters := range []int{2, 3, 5} {
 		rng := rand.New(rand.NewPCG(8, uint64(masters)))
