@@ -70,6 +70,7 @@ type Sizes struct {
 	Blocks time.Duration `json:"blocks_ns"` // longest time that a crashed holder blocks others
 
 	Watched  time.Duration `json:"watched_ns"`
+	Trip     time.Duration `json:"trip_ns"`  // median time of a quorum
 	Quorum   Part          `json:"quorum"`   // at the farthest quantile that the samples show
 	OneDown  Part          `json:"one_down"` // median of a quorum without the most important master; 0: no quorum without it
 	Acquire  Part          `json:"acquire"`  // the most validity that an acquire uses up
@@ -107,8 +108,8 @@ type Input struct {
 
 const (
 	margin       = 2 // measured times may become this many times longer
-	leastTimeout = 50 * time.Millisecond
-	timeoutOfRTO = 10 // MasterTimeout is at most the RTO divided by this
+	LeastTimeout = 50 * time.Millisecond
+	timeoutOfRTO = 10 // MasterTimeout is at most the RTO divided by this, unless few acquires win then
 	assumedHold  = time.Second
 )
 
@@ -117,12 +118,13 @@ func Size(m Measured, ask Ask) Sizes {
 	attempts := m.attempts()
 	s := Sizes{Masters: m.Masters, Waiters: max(cmp.Or(ask.Waiters, m.Procs), 2), Watched: m.Watched, Inputs: m.inputs(), Warnings: m.Warnings}
 	s.Quorum, s.OneDown = farthest(attempts), m.withoutOne()
-	timeout := min(max(margin*max(s.Quorum.Took, s.OneDown.Took), leastTimeout), max(ask.RTO/timeoutOfRTO, leastTimeout))
-	timeout = roundUp(timeout)
+	trip, _ := attempts.Quantile(0.5)
+	s.Trip = trip
+	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
+	timeout := roundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
 	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
 	s.Hold, s.MeanHold = m.hold(ask)
 
-	trip, _ := attempts.Quantile(0.5)
 	held, split, votes := m.retries(trip, s.MeanHold, s.Waiters)
 	s.SplitShare = votes
 	clocks := clocksOf(m.Clocks)

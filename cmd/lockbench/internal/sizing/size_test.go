@@ -130,9 +130,27 @@ func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	}
 	require.Equal(t, 81*ms, Size(m, holding(ms)).Config.MasterTimeout, "with one master down, rounded")
 	for i := range m.Rounds {
-		m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
+		if i%50 == 0 {
+			m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
+		}
 	}
 	require.Equal(t, 3*time.Second, Size(m, holding(ms)).Config.MasterTimeout, "a tenth of the RTO")
+}
+
+func TestMasterTimeoutIsTwiceTheMedianOfAQuorumHoweverShortTheRTO(t *testing.T) {
+	m := quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{250 * ms, 250 * ms, 250 * ms}
+	}
+	ask := holding(200 * ms)
+	ask.RTO = 3 * time.Second
+	s := Size(m, ask)
+	require.Equal(t, 500*ms, s.Config.MasterTimeout, "not a tenth of the RTO, in which no acquire wins")
+	require.False(t, s.Missed)
+	ask.RTO = time.Second
+	s = Size(m, ask)
+	require.Equal(t, 500*ms, s.Config.MasterTimeout)
+	require.True(t, s.Missed)
 }
 
 func TestClocksThatDifferOrJumpNeedMoreDrift(t *testing.T) {

@@ -48,12 +48,14 @@ func settings(a *result.Advice) [][3]string {
 	if a.OneDown.Took > slow {
 		slow, what = a.OneDown.Took, "a quorum's p50 with one down"
 	}
-	timeout := fmt.Sprintf("twice %s, %s", what, short(slow))
-	switch twice := 2 * slow; {
-	case c.MasterTimeout < twice:
-		timeout = fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
-	case twice < c.MasterTimeout/2:
+	timeout := fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
+	switch {
+	case c.MasterTimeout == sizing.LeastTimeout:
 		timeout = fmt.Sprintf("the least; %s is %s", what, short(slow))
+	case c.MasterTimeout >= 2*slow:
+		timeout = fmt.Sprintf("twice %s, %s", what, short(slow))
+	case 2*a.Trip > a.Ask.RTO/10:
+		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
 	}
 	split := "four round trips: single masters were not watched"
 	if a.SplitShare > 0 {
@@ -145,7 +147,7 @@ func (b *Blocks) explained(a *result.Advice) {
 	}
 	b.Line("  longest T = (--rto - longest RetryHeld - acquire) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
-	b.Line("  MasterTimeout: from 50ms to a tenth of --rto; a quorum takes longer than %s at most %s of the times", ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
+	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
 	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
 	for _, text := range a.Warnings {
 		b.bad("WARNING %s", text)
