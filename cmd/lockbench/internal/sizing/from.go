@@ -92,6 +92,9 @@ func (m *Measured) addStalls(s *bench.Summary) {
 }
 
 func (m *Measured) addRounds(p *bench.Probe) {
+	for _, s := range p.Slow {
+		m.Slow = append(m.Slow, Moment{At: m.Watched + time.Duration(s.AtNs), Took: time.Duration(s.Ns)})
+	}
 	for i, row := range p.Rows {
 		if len(row) != m.Masters || i >= len(p.AtNs) {
 			continue

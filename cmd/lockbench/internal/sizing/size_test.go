@@ -92,6 +92,7 @@ func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
 		for j := range m.Rounds[i].Trips {
 			m.Rounds[i].Trips[j] = 5180*ms - m.Rounds[i].At
 		}
+		m.Slow = append(m.Slow, Moment{At: m.Rounds[i].At, Took: m.Rounds[i].Trips[0]})
 	}
 	s := Size(m, holding(time.Hour))
 	require.EqualValues(t, 1, s.Outage.N)
