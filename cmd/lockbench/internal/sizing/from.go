@@ -75,6 +75,7 @@ func against(r *bench.Result) (warnings []string) {
 	return warnings
 }
 
+// addStalls adds the stalls that the processes of a run saw, of which several may be one.
 func (m *Measured) addStalls(s *bench.Summary) {
 	if s == nil {
 		return
@@ -87,7 +88,7 @@ func (m *Measured) addStalls(s *bench.Summary) {
 		return
 	}
 	for _, k := range s.Peaks.All {
-		m.Pauses = append(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
+		m.Pauses = join(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
 	}
 }
 

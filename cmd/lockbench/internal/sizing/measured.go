@@ -22,7 +22,7 @@ type Measured struct {
 	Acquires Times    // validity used up when Acquire returned
 	Releases Times    // empty: not known
 	Holds    Times    // empty: not known
-	Pauses   []Moment // of the holder, in order; nil: not measured
+	Pauses   []Moment // of the holder, in order, none within another; nil: not measured
 	Rounds   []Round  // probes of all masters, some of all, in order; nil: none
 	Slow     []Moment // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none
 	Clocks   []bench.Clock
@@ -90,12 +90,18 @@ func (m Measured) outages(timeout time.Duration) (all []Moment) {
 			continue
 		}
 		s.Took = max(s.Took, -s.Took)
-		if last := len(all) - 1; last >= 0 && s.At <= all[last].At+all[last].Took {
-			all[last].Took = max(all[last].Took, s.At+s.Took-all[last].At)
-		} else {
-			all = append(all, s)
-		}
+		all = join(all, s)
 	}
+	return all
+}
+
+// join adds a moment to those that began before it: to the last one, unless that ended before.
+func join(all []Moment, one Moment) []Moment {
+	last := len(all) - 1
+	if last < 0 || all[last].At+all[last].Took < one.At {
+		return append(all, one)
+	}
+	all[last].Took = max(all[last].Took, one.At+one.Took-all[last].At)
 	return all
 }
 
