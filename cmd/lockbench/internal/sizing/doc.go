@@ -32,7 +32,8 @@
 //	               expires by a slow clock, then the next caller polls and acquires.
 //	MaxTTL         the longest TTL. A restarted master has no vote for that time.
 //	Drift          the engine's default, or the difference between the rates of two clocks if
-//	               that is larger; plus the jumps seen.
+//	               that is larger; plus the jumps seen, as a share of T. Since it is below 0.5, T
+//	               is at least jump/(0.49-rho).
 //	RetryHeld      the delay at which waiters without a wake-up leave the lock free for a tenth
 //	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms.
 //	RetrySplit     the span with the shortest mean time to a decided vote (BestSpread).

@@ -33,7 +33,6 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		if p := r.Probe; p != nil {
 			m.addRounds(p)
 		}
-		m.Clocks = nil // the last clocks were watched longest
 		for _, one := range r.PerMaster {
 			if one.Clock != nil {
 				m.Clocks = append(m.Clocks, *one.Clock)

@@ -42,6 +42,21 @@ func TestDriftCoversJumpsOfHalfAMillisecondAndMore(t *testing.T) {
 	}
 }
 
+func TestALeaseIsLongEnoughForTheDriftThatAJumpNeeds(t *testing.T) {
+	m := quiet()
+	for _, jump := range []time.Duration{400 * time.Microsecond, 20 * ms, 2 * time.Second} {
+		for _, ppm := range []float64{0, 30_000} {
+			for _, ask := range []Ask{holding(ms), holding(time.Hour)} {
+				m.Clocks = []bench.Clock{{PPM: ppm, JumpNs: int64(jump)}}
+				c := Size(m, ask).Config
+				require.GreaterOrEqual(t, (c.Drift-clocksOf(m.Clocks).rho)*float64(c.TTL)+float64(ms/2), float64(jump), "%s %v", jump, c)
+			}
+		}
+	}
+	m.Clocks = []bench.Clock{{PPM: 600_000, JumpNs: int64(ms)}}
+	require.Positive(t, Size(m, holding(ms)).Config.TTL)
+}
+
 func TestPauseThatWasSeenCountsUnlessALongerOneIsAssumed(t *testing.T) {
 	m := Measured{Pauses: []Moment{{At: 1, Took: 250 * ms}}}
 	require.Equal(t, Part{Took: 500 * ms, From: Seen, N: 1, Longest: 250 * ms}, m.pause(ms, Ask{Pause: 500 * ms}))

@@ -64,9 +64,9 @@ func settings(a *result.Advice) [][3]string {
 	drift := "the engine's default; the clocks were not watched"
 	switch {
 	case c.Drift > redlock.DefaultDrift:
-		drift = fmt.Sprintf("clocks differ by up to %.0f ppm, or jump: mend them", a.Slowest)
+		drift = fmt.Sprintf("clocks are off by up to %.0f ppm, or jump: mend them", a.Slowest)
 	case a.Slowest > 0:
-		drift = fmt.Sprintf("the engine's default; clocks differ by at most %.0f ppm", a.Slowest)
+		drift = fmt.Sprintf("the engine's default; no clock is off by over %.0f ppm", a.Slowest)
 	}
 	return [][3]string{
 		{"TTL", short(c.TTL), ttl},
@@ -145,6 +145,7 @@ func (b *Blocks) explained(a *result.Advice) {
 	} else {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
+	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
 	b.Line("  longest T = (--rto - longest RetryHeld - acquire) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
 	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
