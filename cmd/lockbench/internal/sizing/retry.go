@@ -24,13 +24,13 @@ func (m Measured) retries(trip, hold time.Duration, waiters int) (held, split ti
 	release, _ := m.Releases.Quantile(0.5)
 	undo := trip + cmp.Or(release, trip)
 	wanted := gapPart * float64(undo+hold) / HeldGap(time.Second, waiters-1) * float64(time.Second) // a gap is linear in the delay
-	held = roundUp(min(max(time.Duration(wanted), pollsPerTrip*trip, shortestPoll), longestPoll))
+	held = RoundUp(min(max(time.Duration(wanted), pollsPerTrip*trip, shortestPoll), longestPoll))
 
 	area, span := m.SplitArea(), unknownSplit*trip
 	if area > 0 {
 		span = time.Duration(BestSpread(area, waiters, float64(undo)))
 	}
-	split = min(max(roundUp(span), leastSplit), held)
+	split = min(max(RoundUp(span), leastSplit), held)
 	return held, split, SplitVotes(area, waiters, float64(split))
 }
 

@@ -121,7 +121,7 @@ func Size(m Measured, ask Ask) Sizes {
 	trip, _ := attempts.Quantile(0.5)
 	s.Trip = trip
 	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
-	timeout := roundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
+	timeout := RoundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
 	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
 	s.Hold, s.MeanHold = m.hold(ask)
 
@@ -149,7 +149,7 @@ func Size(m Measured, ask Ask) Sizes {
 		s.Least = clocks.lease(2*s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
 	}
 	s.Missed = s.Least > s.Most
-	ttl := roundUp(s.Least)
+	ttl := RoundUp(s.Least)
 	s.Config = Config{
 		TTL: ttl, MaxTTL: max(ttl, s.Most), MasterTimeout: timeout, Drift: clocks.drift(ttl),
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
@@ -162,14 +162,18 @@ func Size(m Measured, ask Ask) Sizes {
 	return s
 }
 
-// farthest returns the farthest quantile that the samples show, or the longest time.
+// farthest returns the farthest quantile that the samples show, or the longest time. If that
+// quantile is censored, it returns the longest time and the share beyond that.
 func farthest(t Times) Part {
 	p := Part{Took: t.Longest(), From: Seen, N: t.n, AtMost: 1, Longest: t.Longest()}
 	for _, beyond := range []float64{0.1, 0.01, 0.001} {
 		if t.Shows(beyond) {
-			p.Took, _ = t.Quantile(beyond)
-			p.Beyond = beyond
-			_, p.AtMost = t.Above(p.Took)
+			took, ok := t.Quantile(beyond)
+			p.Took = took
+			p.Beyond, p.AtMost = t.Above(took)
+			if ok {
+				p.Beyond = beyond
+			}
 		}
 	}
 	return p
@@ -277,8 +281,8 @@ func (m Measured) inputs() []Input {
 	return all
 }
 
-// roundUp rounds up to two digits, which are whole ms from 10 ms on.
-func roundUp(d time.Duration) time.Duration {
+// RoundUp rounds up to two digits, which are whole ms from 10 ms on.
+func RoundUp(d time.Duration) time.Duration {
 	step := stepOf(d)
 	return (d + step - 1) / step * step
 }

@@ -9,7 +9,7 @@ import (
 
 // Spread has the intervals of sizes: another measurement would give sizes in them.
 type Spread struct {
-	TTL           *Interval `json:"ttl,omitempty"`
+	TTL           *Interval `json:"ttl,omitempty"` // not rounded
 	MasterTimeout *Interval `json:"master_timeout,omitempty"`
 }
 
@@ -30,6 +30,9 @@ func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 	lease := (timeout || hold) && (hold || s.Hold.N == 0 || s.Config.Renew) && s.Pause.From == Assumed && s.Outage.Took == 0
 	if !timeout && !lease {
 		return s
+	}
+	if len(m.Rounds) >= few {
+		m.Acquires = Times{} // which would stand for the probes where a redraw has too few
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ttls, timeouts []time.Duration

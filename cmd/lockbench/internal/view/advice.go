@@ -58,7 +58,10 @@ func settings(a *result.Advice) [][3]string {
 		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
 	}
 	split := "four round trips: single masters were not watched"
-	if a.SplitShare > 0 {
+	switch {
+	case a.Masters == 1:
+		split = "four round trips: a single master splits no vote"
+	case a.SplitShare > 0:
 		split = fmt.Sprintf("%s of the votes of %d at once split, with one down", units.Share(a.SplitShare), a.Waiters)
 	}
 	drift := "the engine's default; the clocks were not watched"
@@ -80,7 +83,7 @@ func settings(a *result.Advice) [][3]string {
 
 // wrong shows how often a lock will still be lost, as seen and as assumed.
 func (b *Blocks) wrong(a *result.Advice) {
-	if a.Lost <= 0.5 || a.Watched == 0 {
+	if a.LostPause <= max(a.LostHold, 0.5) || a.Watched == 0 {
 		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
 	} else { // no such pause came in the watched time, which shows no more
 		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
@@ -97,9 +100,12 @@ func (b *Blocks) wrong(a *result.Advice) {
 		}
 		b.Line("  hold %s: %s", short(a.Hold.Took), text)
 	}
-	if a.Pause.From == sizing.Assumed {
+	switch together := a.Pause.Took - a.Pause.Longest; {
+	case a.Pause.From == sizing.Assumed:
 		b.Line("  pause %s: assumed (--pause); the longest seen in %s was %s", short(a.Pause.Took), short(a.Watched), short(a.Pause.Longest))
-	} else {
+	case together > a.Pause.Longest:
+		b.Line("  pause %s: %s together, and the longest, %s; longer: not seen in %s", short(a.Pause.Took), short(together), short(a.Pause.Longest), short(a.Watched))
+	default:
 		b.Line("  pause %s: the longest seen, %s, counted twice; longer: not seen in %s", short(a.Pause.Took), short(a.Pause.Longest), short(a.Watched))
 	}
 	if a.Outage.Took > 0 {
@@ -127,7 +133,7 @@ func changeFirst(a *result.Advice) string {
 // spread shows the interval of a size.
 func (b *Blocks) spread(name string, i *sizing.Interval) {
 	if i != nil {
-		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(i.From), short(i.To))
+		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(sizing.RoundUp(i.From)), short(sizing.RoundUp(i.To)))
 	}
 }
 
@@ -146,7 +152,7 @@ func (b *Blocks) explained(a *result.Advice) {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
 	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
-	b.Line("  longest T = (--rto - longest RetryHeld - acquire) / (1 + Drift) - 1ms = %s", ns(a.Most))
+	b.Line("  longest T = (--rto - longest RetryHeld - quorum) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
 	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
 	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
