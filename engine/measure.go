@@ -24,6 +24,7 @@ type Measurements struct {
 	Span    time.Duration `json:"span_ns"` // from Begin until now
 	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
 	Fencing bool          `json:"fencing"` // as in Config
+	Groups  int           `json:"groups"`  // of as many masters each; more than 1 with package groups only
 
 	// Acquires has, for each lock that was won at the masters, how much of its validity was gone when its
 	// caller got it: the time since the winning attempt was sent. HandOvers has the same for each lock that
@@ -78,6 +79,7 @@ func (e *Engine) Measured() Measurements {
 	for _, one := range e.pipe.Stats().Masters {
 		all.Masters = append(all.Masters, one.Address)
 	}
+	all.Groups = len(all.Masters) / len(e.cfg.Masters) // which has those of one
 	return all
 }
 

@@ -30,7 +30,8 @@
 //	               time without a quorum, plus the time until the masters are dialled again.
 //	longest TTL    (RTO - the longest RetryHeld - quorum)/(1+rho) - 1ms: a crashed holder's key
 //	               expires by a slow clock, then the next caller polls and acquires.
-//	MaxTTL         the longest TTL. A restarted master has no vote for that time.
+//	MaxTTL         the longest TTL, or the engine's default if that is shorter; at least T. A
+//	               restarted master has no vote for that time.
 //	Drift          the engine's default, or the difference between the rates of two clocks if
 //	               that is larger; plus the jumps seen, as a share of T. Since it is below 0.5, T
 //	               is at least jump/(0.49-rho).

@@ -364,6 +364,17 @@ func TestPollsAreTenMedianRoundTripsApart(t *testing.T) {
 	require.Equal(t, 40*ms, Size(m, holding(ms)).Config.RetryHeld)
 }
 
+func TestALongRTOHoldsNoRestartedMasterBackForLong(t *testing.T) {
+	ask := holding(200 * ms)
+	ask.RTO = 10 * time.Minute
+	s := Size(quiet(), ask)
+	require.Greater(t, s.Most, 9*time.Minute)
+	require.Equal(t, redlock.DefaultMaxTTL, s.Config.MaxTTL)
+	ask.Hold = holding(time.Minute).Hold
+	s = Size(quiet(), ask)
+	require.Equal(t, s.Config.TTL, s.Config.MaxTTL)
+}
+
 func TestALeaseAsLongAsTheRTOAllowsIsNotRenewed(t *testing.T) {
 	ask := holding(200*ms + 400*time.Microsecond)
 	s := Size(quiet(), ask)

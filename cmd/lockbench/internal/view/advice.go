@@ -71,12 +71,19 @@ func settings(a *result.Advice) [][3]string {
 	case a.Slowest > 0:
 		drift = fmt.Sprintf("the engine's default; no clock is off by over %.0f ppm", a.Slowest)
 	}
+	most := "what --rto allows"
+	switch c.MaxTTL {
+	case c.TTL:
+		most = "as TTL"
+	case redlock.DefaultMaxTTL:
+		most = "the engine's default"
+	}
 	return [][3]string{
 		{"TTL", short(c.TTL), ttl},
 		{"MasterTimeout", short(c.MasterTimeout), timeout},
 		{"RetryHeld", short(c.RetryHeld), "how often waiters look where nothing wakes them"},
 		{"RetrySplit", short(c.RetrySplit), split},
-		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; restarted masters wait for %s", map[bool]string{false: "what --rto allows", true: "as TTL"}[a.Missed], short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
+		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; restarted masters wait for %s", most, short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
 		{"Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64), drift},
 	}
 }

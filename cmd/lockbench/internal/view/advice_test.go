@@ -101,7 +101,10 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"MasterTimeout   140ms  twice a quorum's p50, 70ms; --rto allows no more": func(a *result.Advice) {
 			a.Config.MasterTimeout, a.Trip, a.Ask.RTO, a.Quorum = 140*ms, 70*ms, time.Second, sizing.Part{Took: 80 * ms, Beyond: 0.01}
 		},
-		"four round trips: a single master splits no vote": func(a *result.Advice) { a.Masters = 1 },
+		"MaxTTL            30s  the engine's default; restarted masters wait for 31s": func(a *result.Advice) { a.Config.MaxTTL = 30 * time.Second },
+		"MaxTTL          840ms  as TTL; restarted masters wait for 1.9s":              func(a *result.Advice) { a.Config.MaxTTL = a.Config.TTL },
+		"MaxTTL            29s  what --rto allows; restarted masters wait for 30s":    func(a *result.Advice) { a.Config.MaxTTL = 29 * time.Second },
+		"four round trips: a single master splits no vote":                            func(a *result.Advice) { a.Masters = 1 },
 		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
 			a.Pause = sizing.Part{Took: 600 * ms, From: sizing.Seen, Longest: 300 * ms}
 		},
