@@ -65,6 +65,14 @@ type promising struct{ flaky }
 
 func (l promising) Allowance(time.Duration) time.Duration { return l.allowance }
 
+func TestLockWithAShortLeaseFromAnotherProcessSaysNothingOfItsAttempt(t *testing.T) {
+	r := &runner{cfg: Config{TTL: 10 * time.Second, Procs: 2}}
+	require.EqualValues(t, -1, r.used(0, int64(2*time.Second)), "it was passed on")
+	require.EqualValues(t, 8*time.Second-1, r.used(0, int64(2*time.Second)+1))
+	r.cfg.Procs = 1
+	require.EqualValues(t, 8*time.Second, r.used(0, int64(2*time.Second)), "nobody passes it on")
+}
+
 func TestValidityUsedIsThatOfTheWinningAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locker := flaky{failing: 900 * time.Millisecond, winning: 5 * time.Millisecond, allowance: 102 * time.Millisecond}

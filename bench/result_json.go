@@ -113,7 +113,8 @@ type Latencies struct {
 	// beside the load. Only if workers share names.
 	Uncontended *Summary `json:"uncontended,omitempty"`
 	// ValidityUsed is the part of the validity that was used up when Acquire returned: the
-	// time since the winning attempt began. Only of lockers that are an Allower.
+	// time since the winning attempt began. Only of lockers that are an Allower, and not of locks
+	// that another process may have passed on with a short lease.
 	ValidityUsed *Summary `json:"validity_used,omitempty"`
 	// Lag is how late the generator began an operation for which a worker stood ready. Open
 	// loop only; it is part of Wait.
@@ -216,11 +217,14 @@ type Clock struct {
 }
 
 // Probe has joint round trips in ns. Each row has one probe of every master, all sent at the
-// same moment; -1 is no answer in time. Rows are spread over the run.
+// same moment; -1 is no answer in time. Rows are spread over the run. Slow has the longest times
+// of a quorum among all probes, from 50 ms on. Below 0: it never came, and the next probe began so
+// much later.
 type Probe struct {
 	TimeoutNs int64     `json:"timeout_ns"`
 	Rows      [][]int64 `json:"rows"`
 	AtNs      []int64   `json:"at_ns,omitempty"` // begin of each row, since the measured time began
+	Slow      []Peak    `json:"slow,omitempty"`
 }
 
 // Band is one fault while it was in force, on the clock of Series.

@@ -24,10 +24,11 @@ type Measurements struct {
 	Span    time.Duration `json:"span_ns"` // from Begin until now
 	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
 	Fencing bool          `json:"fencing"` // as in Config
+	Groups  int           `json:"groups"`  // of as many masters each; more than 1 with package groups only
 
 	// Acquires has, for each lock that was won at the masters, how much of its validity was gone when its
 	// caller got it: the time since the winning attempt was sent. HandOvers has the same for each lock that
-	// was handed over within the process.
+	// was handed over within the process, or passed on by another one with a short lease.
 	Acquires  Durations `json:"acquires"`
 	HandOvers Durations `json:"hand_overs"`
 	// Holds has the times from then to the call of Release, of all names together. A lock that is never
@@ -78,6 +79,7 @@ func (e *Engine) Measured() Measurements {
 	for _, one := range e.pipe.Stats().Masters {
 		all.Masters = append(all.Masters, one.Address)
 	}
+	all.Groups = len(all.Masters) / len(e.cfg.Masters) // which has those of one
 	return all
 }
 
@@ -111,7 +113,7 @@ func (m *measures) watch(closing <-chan struct{}) {
 // acquired is called with the shard's mutex held.
 func (m *measures) acquired(l *Lock, attempts int) {
 	into := &m.acquires
-	if attempts == 0 {
+	if attempts == 0 || l.lease.short {
 		into = &m.handOvers
 	}
 	used := redlock.Validity(l.lease.ttl, 0, l.lease.drift) - l.lease.until.Left(l.since)

@@ -124,6 +124,7 @@ func TestMeasurementsComeBackFromTheirJSON(t *testing.T) {
 	soon(t, func() bool { return e.Measured().Pauses.Count > 2 })
 	m := e.Measured()
 	require.Equal(t, redistest.Addrs(five(t)), m.Masters)
+	require.Equal(t, 1, m.Groups)
 	text, err := json.Marshal(m)
 	require.NoError(t, err)
 	for _, part := range []string{`{"version":1,"begin":"`, `"span_ns":`, `"masters":["`, `"fencing":false`, `"acquires":{"count":1,"buckets":[{"most_ns":`,

@@ -192,6 +192,20 @@ func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 		})
 }
 
+func TestLockThatIsPassedOnIsMeasuredAsAHandOver(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			e.measure = newMeasures()
+			for m := range 3 {
+				l.hears(m, grantedFor(line.Passed(e.cfg.TTL)))
+			}
+			requireGot(t, got)
+			m := e.Measured()
+			require.Empty(t, took(m.Acquires), "its lease was short when it was sent")
+			require.EqualValues(t, 1, m.HandOvers.Count)
+		})
+}
+
 func TestVotesThatAreSplitAreSettled(t *testing.T) {
 	has := pipeline.Answer{Kind: pipeline.Has, Lease: 9 * time.Second}
 	for name, c := range map[string]struct {

@@ -156,6 +156,8 @@ func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error
 	return errors.Join(out.document(*doc), missed(doc.Advice))
 }
 
+var errGroups = errors.New("is of several groups of masters, and advice needs one")
+
 // fromResult reads the result of an earlier run. It refuses results of several settings.
 func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	doc, err := result.ReadFile(name)
@@ -166,7 +168,7 @@ func fromResult(name string) (*result.Document, sizing.Measured, error) {
 		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
 	}
 	if doc.Config.Groups > 1 {
-		return nil, sizing.Measured{}, errors.New("is of several groups of masters, and advice needs a run on one")
+		return nil, sizing.Measured{}, errGroups
 	}
 	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
 	m.Fencing = doc.Config.Fencing
@@ -179,6 +181,9 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	p, err := sizing.ReadProcess(name)
 	if err != nil {
 		return nil, sizing.Measured{}, err
+	}
+	if p.Groups > 1 {
+		return nil, sizing.Measured{}, errGroups
 	}
 	doc := result.NewDocument(result.Config{
 		Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters,

@@ -216,6 +216,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 	}
 	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":2,"res`)
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
+	grouped := write("grouped", `{"version":1,"span_ns":5,"masters":["a:1","b:1"],"groups":2}`)
 	lines, off := write("holds", "12ms # a\n8\n"), write("off", `{"version":0,"masters":null}`)
 	for line, want := range map[string]string{
 		"advise --hold file:" + lines:                    "line 2: ",
@@ -244,6 +245,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		"advise --from " + dir:                           "directory",
 		"advise --from=":                                 ": no such file",
 		"advise --from " + newer:                         newer + ": is not what engine.Engine.Measured returns",
+		"advise --from " + grouped:                       grouped + ": is of several groups",
 		"advise --from " + off:                           "Config.Measure",
 		"advise --from " + off + " " + off:               "give one of them",
 		"advise --from " + off + " --duration 5s":        "--duration measures anew",

@@ -242,6 +242,7 @@ func TestTheLocksOfAllGroupsAreMeasuredTogether(t *testing.T) {
 	}
 	require.EqualValues(t, 2, e.Measured().Holds.Count)
 	require.Len(t, e.Measured().Masters, 6)
+	require.Equal(t, 2, e.Measured().Groups)
 }
 
 func TestCallsAfterCloseAreRefused(t *testing.T) {

@@ -22,9 +22,9 @@ func Keep[T any](all []T, one T, from int64, length func(T) int64) ([]T, int64) 
 	return all, from
 }
 
-// Halve keeps the longest Most/2, sorted by length, so that the next thousand values cost one sort.
+// Halve keeps the longest Most/2, sorted by length, and the first of equal ones, so that the next thousand values cost one sort.
 func Halve[T any](all []T, length func(T) int64) ([]T, int64) {
-	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(length(b), length(a)) })
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(length(b), length(a)) })
 	all = all[:Most/2]
 	return all, length(all[len(all)-1])
 }

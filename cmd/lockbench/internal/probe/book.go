@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/peaks"
+	"muxlock/internal/quorum"
 	"muxlock/internal/wallclock"
 )
 
@@ -16,13 +19,18 @@ import (
 // a result small.
 const rowsMost = 2000
 
+// slowLeast is the shortest time of a quorum that is kept in any case: no advised MasterTimeout is
+// shorter.
+const slowLeast = 50 * time.Millisecond
+
 // row is one probe of every master. Each lane and the conductor call end once; the last call
 // hands the row to the book.
 type row struct {
 	book   *book
 	number int
 	at     time.Duration
-	rtt    []int64 // of each master, set by its lane or the conductor; -1: lost
+	next   time.Duration // begin of the next row; 0: none; set by the conductor
+	rtt    []int64       // of each master, set by its lane or the conductor; -1: lost
 	left   atomic.Int32
 }
 
@@ -42,17 +50,32 @@ func (r *row) end() {
 	}
 }
 
+// quorum returns the time in which a majority had answered; never: math.MaxInt64.
+func (r *row) quorum() int64 {
+	rtt := slices.Clone(r.rtt)
+	for i, ns := range rtt {
+		if ns < 0 {
+			rtt[i] = math.MaxInt64
+		}
+	}
+	slices.Sort(rtt)
+	return rtt[quorum.Size(len(rtt))-1]
+}
+
 // book collects complete rows.
 type book struct {
 	names   []string
 	timeout time.Duration
 	base    time.Time // set before the first row
 
-	begun int // rows; owned by the conductor
+	begun int  // rows; owned by the conductor, like last
+	last  *row // begun
 
 	mu      sync.Mutex // guards the following
 	seen    int        // complete rows
 	kept    []*row     // at most rowsMost, each row as likely as any other
+	slow    []*row     // whose quorum took longest
+	slower  int64      // least time, in ns, of a row for slow
 	rtt     []*bench.Histogram
 	lost    []int64
 	seconds [][]int64 // medians of the past seconds
@@ -61,7 +84,7 @@ type book struct {
 }
 
 func newBook(names []string, timeout time.Duration) *book {
-	b := &book{names: names, timeout: timeout, lost: make([]int64, len(names)), open: make([][]int64, len(names))}
+	b := &book{names: names, timeout: timeout, lost: make([]int64, len(names)), open: make([][]int64, len(names)), last: &row{}, slower: int64(slowLeast)}
 	for range names {
 		b.rtt = append(b.rtt, bench.NewHistogram())
 	}
@@ -73,6 +96,7 @@ func (b *book) begin() *row {
 	r := &row{book: b, number: b.begun, at: time.Since(b.base), rtt: make([]int64, len(b.names))}
 	r.left.Store(int32(len(b.names)) + 1)
 	b.begun++
+	b.last.next, b.last = r.at, r
 	return r
 }
 
@@ -88,6 +112,7 @@ func (b *book) add(r *row) {
 		b.rtt[i].Record(ns, 1)
 		b.open[i] = append(b.open[i], ns)
 	}
+	b.slow, b.slower = peaks.Keep(b.slow, r, b.slower, (*row).quorum)
 	// Reservoir sampling (Vitter 1985, algorithm R).
 	b.seen++
 	if len(b.kept) < rowsMost {
@@ -140,6 +165,14 @@ func (b *book) report(lanes []*lane) *Report {
 	for _, row := range b.kept {
 		r.Probe.Rows = append(r.Probe.Rows, row.rtt)
 		r.Probe.AtNs = append(r.Probe.AtNs, int64(row.at))
+	}
+	slices.SortFunc(b.slow, func(x, y *row) int { return cmp.Compare(x.number, y.number) })
+	for _, row := range b.slow {
+		took := row.quorum()
+		if took == math.MaxInt64 {
+			took = -int64(max(cmp.Or(row.next, b.length)-row.at, 1))
+		}
+		r.Probe.Slow = append(r.Probe.Slow, bench.Peak{AtNs: int64(row.at), Ns: took})
 	}
 	for i, l := range lanes {
 		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: (*bench.Clock)(wallclock.Of(l.clock))}

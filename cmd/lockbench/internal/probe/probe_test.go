@@ -10,6 +10,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/peaks"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -148,6 +149,47 @@ func TestAReportHoldsAtMostSoManyRowsSpreadOverAllOfThem(t *testing.T) {
 		}
 	}
 	require.InDelta(t, rowsMost/2, late, 8*22.4, "a half is of the second half; 8 standard deviations")
+}
+
+func TestNoSlowRowIsLostAmongManyFastOnes(t *testing.T) {
+	const slow, never = 80 * time.Millisecond, -1
+	b := newBook([]string{"a", "b", "c"}, time.Second)
+	for i := range 40_000 {
+		b.base = time.Now().Add(-time.Duration(i) * 10 * time.Millisecond)
+		r := b.begin()
+		r.at = time.Duration(i) * 10 * time.Millisecond
+		r.rtt = []int64{1, 1, int64(time.Second)}
+		switch {
+		case 20_000 <= i && i < 20_010:
+			r.rtt = []int64{never, 1, never}
+		case i == 30_000, i == 39_999:
+			r.rtt = []int64{1, int64(slow), never}
+		}
+		b.add(r)
+	}
+	found := b.report([]*lane{{}, {}, {}}).Probe.Slow
+	require.Len(t, found, 12)
+	require.EqualValues(t, 200*time.Second, found[0].AtNs)
+	for i, one := range found[:10] {
+		require.InDelta(t, -10e6, one.Ns, 5e6, "until the next row")
+		require.InDelta(t, found[0].AtNs+int64(i)*10e6, one.AtNs, 5e6)
+	}
+	require.Equal(t, []bench.Peak{{AtNs: 300e9, Ns: int64(slow)}, {AtNs: 399.99e9, Ns: int64(slow)}}, found[10:])
+}
+
+func TestOfAnOutageTooLongForAReportTheBeginIsKept(t *testing.T) {
+	b := newBook([]string{"a"}, time.Second)
+	for i := range 6000 {
+		r := b.begin()
+		r.at, r.rtt[0] = time.Duration(i)*time.Millisecond, -1
+		if i < 1000 { // an answer
+			r.rtt[0] = int64(time.Second) + int64(i*7919%1000)
+		}
+		b.add(r)
+	}
+	for i, one := range b.report([]*lane{{}}).Probe.Slow[:peaks.Most/2] {
+		require.EqualValues(t, (1000+i)*1e6, one.AtNs, "without a gap")
+	}
 }
 
 func column(rows [][]int64) (c []int64) {

@@ -33,7 +33,6 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		if p := r.Probe; p != nil {
 			m.addRounds(p)
 		}
-		m.Clocks = nil // the last clocks were watched longest
 		for _, one := range r.PerMaster {
 			if one.Clock != nil {
 				m.Clocks = append(m.Clocks, *one.Clock)
@@ -75,6 +74,7 @@ func against(r *bench.Result) (warnings []string) {
 	return warnings
 }
 
+// addStalls adds the stalls that the processes of a run saw, of which several may be one.
 func (m *Measured) addStalls(s *bench.Summary) {
 	if s == nil {
 		return
@@ -87,11 +87,14 @@ func (m *Measured) addStalls(s *bench.Summary) {
 		return
 	}
 	for _, k := range s.Peaks.All {
-		m.Pauses = append(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
+		m.Pauses = join(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
 	}
 }
 
 func (m *Measured) addRounds(p *bench.Probe) {
+	for _, s := range p.Slow {
+		m.Slow = append(m.Slow, Moment{At: m.Watched + time.Duration(s.AtNs), Took: time.Duration(s.Ns)})
+	}
 	for i, row := range p.Rows {
 		if len(row) != m.Masters || i >= len(p.AtNs) {
 			continue

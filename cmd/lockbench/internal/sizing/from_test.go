@@ -43,12 +43,12 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 	cut.RecordAtLeast(int64(9*ms), 3)
 	a, b, other, idle := result(), result(), result(), result()
 	a.Latency = bench.Latencies{Acquire: summary(time.Hour), ValidityUsed: summary(ms, 3*ms), Release: summary(4 * ms), Hold: cut.Summary()}
-	a.Client.Stall = &bench.Summary{Max: int64(70 * ms), Peaks: &bench.Peaks{All: []bench.Peak{{AtNs: 5, Ns: 6}, {AtNs: 7, Ns: 8}}}}
-	a.Probe = &bench.Probe{Rows: [][]int64{{1, 2}, {3, 4, 5}, {6, -1}, {7, 8}}, AtNs: []int64{10, 20, 30}}
+	a.Client.Stall = &bench.Summary{Max: int64(70 * ms), Peaks: &bench.Peaks{All: []bench.Peak{{AtNs: 5, Ns: 1}, {AtNs: 7, Ns: 8}}}}
+	a.Probe = &bench.Probe{Rows: [][]int64{{1, 2}, {3, 4, 5}, {6, -1}, {7, 8}}, AtNs: []int64{10, 20, 30}, Slow: []bench.Peak{{AtNs: 11, Ns: 12}}}
 	a.PerMaster = []bench.Master{{Clock: &bench.Clock{PPM: 1}}}
 	b.Latency = bench.Latencies{Acquire: summary(5 * ms), Release: &bench.Summary{HDR: "not read, since it has none"}}
 	b.Client.Stall = &bench.Summary{Max: int64(80 * ms)}
-	b.Probe = &bench.Probe{Rows: [][]int64{{9, 9}}, AtNs: []int64{40}}
+	b.Probe = &bench.Probe{Rows: [][]int64{{9, 9}}, AtNs: []int64{40}, Slow: []bench.Peak{{AtNs: 13, Ns: -14}}}
 	b.PerMaster = []bench.Master{{Clock: &bench.Clock{PPM: 2}}, {}, {Clock: &bench.Clock{PPM: 3}}}
 	other.Impl, other.Masters = "another", 5
 	idle.Totals.Acquired, idle.Masters = 0, 5
@@ -58,10 +58,11 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 	require.Equal(t, Measured{
 		Masters: 2, Procs: 3, Watched: 2 * time.Minute,
 		Acquires: once(ms, 3*ms, 5*ms), Releases: once(4 * ms), Holds: Count([]time.Duration{once(2 * ms).Longest()}, nil, 3),
-		Pauses: []Moment{{5, 6}, {7, 8}, {time.Minute, 80 * ms}},
+		Pauses: []Moment{{5, 1}, {7, 8}, {time.Minute, 80 * ms}},
 		Rounds: []Round{{10, []time.Duration{1, 2}}, {30, []time.Duration{6, -1}}, {time.Minute + 40, []time.Duration{9, 9}}},
-		Clocks: []bench.Clock{{PPM: 2}, {PPM: 3}},
-	}, m, "the last clocks were watched longest; rows of other masters or without their time do not count")
+		Slow:   []Moment{{11, 12}, {time.Minute + 13, -14}},
+		Clocks: []bench.Clock{{PPM: 1}, {PPM: 2}, {PPM: 3}},
+	}, m, "rows of other masters or without their time do not count")
 
 	releases, err := timesOf([]*bench.Result{b, a}, func(r *bench.Result) *bench.Summary { return r.Latency.Release })
 	require.NoError(t, err)
@@ -79,6 +80,22 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 	m, err = FromResults(bench.Config{}, 5, []*bench.Result{a})
 	require.NoError(t, err)
 	require.Nil(t, m.Pauses)
+}
+
+func TestAStallThatEveryProcessSawIsOne(t *testing.T) {
+	r := result()
+	r.Client.Stall = &bench.Summary{Peaks: &bench.Peaks{}}
+	for i := range int64(4) {
+		r.Client.Stall.Peaks.All = append(r.Client.Stall.Peaks.All, bench.Peak{AtNs: int64(time.Second) + i, Ns: int64(60 * ms)})
+	}
+	r.Probe = &bench.Probe{Slow: []bench.Peak{{AtNs: int64(time.Second), Ns: int64(200 * ms)}}}
+	m, err := FromResults(bench.Config{Procs: 4}, 3, []*bench.Result{r})
+	require.NoError(t, err)
+	require.Equal(t, []Moment{{time.Second, 60*ms + 3}}, m.Pauses)
+	most, _ := stolen(m.Pauses, 10*ms)
+	require.Equal(t, 60*ms+3, most)
+	require.Equal(t, 60*ms, m.paused(time.Second, 1060*ms))
+	require.Equal(t, []Moment{{time.Second, 200 * ms}}, m.outages(LeastTimeout), "it took most of its time from the masters")
 }
 
 func TestResultsThatSayNothingAreRefused(t *testing.T) {

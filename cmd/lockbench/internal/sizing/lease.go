@@ -42,14 +42,22 @@ func clocksOf(watched []bench.Clock) clocks {
 	return c
 }
 
-// lease returns the lease with need of usable time, beside a share of taken that is not usable.
+// lease returns the lease with need of usable time, beside a share of taken that is not usable. It
+// is long enough for drift to cover a jump.
 func (c clocks) lease(need time.Duration, taken float64) time.Duration {
-	return time.Duration(math.Ceil(float64(need+c.c) / (1 - c.rho - taken)))
+	least := float64(need+c.c) / (1 - c.rho - taken)
+	if c.jumps() {
+		least = max(least, float64(c.jump)/max(mostDrift-c.rho, 1e-3))
+	}
+	return time.Duration(math.Ceil(least))
 }
+
+// jumps reports whether a jump is longer than what the engine allows for anyway.
+func (c clocks) jumps() bool { return c.jump >= time.Millisecond/2 }
 
 // drift returns Config.Drift, which covers jumps as well.
 func (c clocks) drift(ttl time.Duration) float64 {
-	if c.jump < time.Millisecond/2 {
+	if !c.jumps() {
 		return c.rho
 	}
 	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, mostDrift)

@@ -42,6 +42,21 @@ func TestDriftCoversJumpsOfHalfAMillisecondAndMore(t *testing.T) {
 	}
 }
 
+func TestALeaseIsLongEnoughForTheDriftThatAJumpNeeds(t *testing.T) {
+	m := quiet()
+	for _, jump := range []time.Duration{400 * time.Microsecond, 20 * ms, 2 * time.Second} {
+		for _, ppm := range []float64{0, 30_000} {
+			for _, ask := range []Ask{holding(ms), holding(time.Hour)} {
+				m.Clocks = []bench.Clock{{PPM: ppm, JumpNs: int64(jump)}}
+				c := Size(m, ask).Config
+				require.GreaterOrEqual(t, (c.Drift-clocksOf(m.Clocks).rho)*float64(c.TTL)+float64(ms/2), float64(jump), "%s %v", jump, c)
+			}
+		}
+	}
+	m.Clocks = []bench.Clock{{PPM: 600_000, JumpNs: int64(ms)}}
+	require.Positive(t, Size(m, holding(ms)).Config.TTL)
+}
+
 func TestPauseThatWasSeenCountsUnlessALongerOneIsAssumed(t *testing.T) {
 	m := Measured{Pauses: []Moment{{At: 1, Took: 250 * ms}}}
 	require.Equal(t, Part{Took: 500 * ms, From: Seen, N: 1, Longest: 250 * ms}, m.pause(ms, Ask{Pause: 500 * ms}))
@@ -85,27 +100,21 @@ func TestAQuorumIsTheAnswerOfAMajority(t *testing.T) {
 
 func TestOutagesAreProbesWithoutAQuorumInTime(t *testing.T) {
 	m := Measured{Masters: 3, Pauses: []Moment{{290 * ms, 50 * ms}}}
-	probe := func(at time.Duration, trips ...time.Duration) {
-		m.Rounds = append(m.Rounds, Round{At: at * ms, Trips: []time.Duration{trips[0] * ms, trips[1] * ms, trips[2] * ms}})
-	}
-	probe(0, 1, 1, 1)
-	probe(100, -1000, 60, 70)
-	probe(150, -1000, -1000, 1) // until the next probe
-	probe(200, 1, 1, -1000)
-	probe(300, 80, 80, 80) // of which the holder was paused for 40
-	probe(400, 50, 50, 50)
-	probe(500, 90, 90, 90)
-	probe(590, 51, 51, 51) // as the one before ends
-	probe(600, 1, 1, 1)
-	probe(642, 60, 60, 60)
-	probe(650, 51, 51, 51) // ends before
-	probe(790, -1000, -1000, -1000)
-	probe(800, -1000, -1000, -1000)
-	require.Equal(t, []Moment{{100 * ms, 100 * ms}, {500 * ms, 141 * ms}, {642 * ms, 60 * ms}, {790 * ms, 10 * ms}}, m.outages(50*ms))
+	probe := func(at, took time.Duration) { m.Slow = append(m.Slow, Moment{At: at * ms, Took: took * ms}) }
+	probe(100, 70)
+	probe(150, -50) // until the next probe
+	probe(300, 80)  // of which the holder was paused for 40
+	probe(400, 50)
+	probe(500, 90)
+	probe(590, 51) // as the one before ends
+	probe(642, 60)
+	probe(650, 51)  // ends before
+	probe(790, -10) // a probe every 10 ms
+	probe(800, -10)
+	require.Equal(t, []Moment{{100 * ms, 100 * ms}, {500 * ms, 141 * ms}, {642 * ms, 60 * ms}, {790 * ms, 20 * ms}}, m.outages(50*ms))
 	o := m.outage(50 * ms)
 	require.Equal(t, Part{Took: 282*ms + redlock.RedialWithin(282*ms), From: Seen, N: 4, Longest: 141 * ms}, o)
-	m.Rounds = m.Rounds[:4]
-	require.Equal(t, Part{}, Measured{Masters: 3, Rounds: m.Rounds[3:]}.outage(50*ms))
+	require.Equal(t, Part{}, Measured{Slow: m.Slow[2:4], Pauses: m.Pauses}.outage(50*ms))
 }
 
 func TestAPauseCountsAsFarAsItLiesWithinATime(t *testing.T) {

@@ -22,8 +22,9 @@ type Measured struct {
 	Acquires Times    // validity used up when Acquire returned
 	Releases Times    // empty: not known
 	Holds    Times    // empty: not known
-	Pauses   []Moment // of the holder, in order; nil: not measured
-	Rounds   []Round  // probes of all masters, in order; nil: none
+	Pauses   []Moment // of the holder, in order, none within another; nil: not measured
+	Rounds   []Round  // probes of all masters, some of all, in order; nil: none
+	Slow     []Moment // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none
 	Clocks   []bench.Clock
 
 	Warnings []string // doubts about the measurement
@@ -81,24 +82,26 @@ func (m Measured) attempts() Times {
 }
 
 // outages returns the times in which probes found no quorum within the timeout. A late answer
-// shows when the outage ended; without an answer, it lasted until the next round. A delay that a
+// shows when the outage ended; without an answer, it lasted until the next probe. A delay that a
 // pause of the holder explains is no outage.
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
-	for i, r := range m.Rounds {
-		took, answered := r.took(quorum.Size(m.Masters), -1)
-		if answered && took-m.paused(r.At, r.At+took) <= timeout {
+	for _, s := range m.Slow {
+		if s.Took > 0 && s.Took-m.paused(s.At, s.At+s.Took) <= timeout {
 			continue
 		}
-		end := r.At + took
-		if !answered && i+1 < len(m.Rounds) {
-			end = m.Rounds[i+1].At
-		}
-		if last := len(all) - 1; last >= 0 && r.At <= all[last].At+all[last].Took {
-			all[last].Took = max(all[last].Took, end-all[last].At)
-		} else {
-			all = append(all, Moment{At: r.At, Took: end - r.At})
-		}
+		s.Took = max(s.Took, -s.Took)
+		all = join(all, s)
 	}
+	return all
+}
+
+// join adds a moment to those that began before it: to the last one, unless that ended before.
+func join(all []Moment, one Moment) []Moment {
+	last := len(all) - 1
+	if last < 0 || all[last].At+all[last].Took < one.At {
+		return append(all, one)
+	}
+	all[last].Took = max(all[last].Took, one.At+one.Took-all[last].At)
 	return all
 }
 

@@ -83,7 +83,7 @@ func TestSizesAreRoundedToTwoDigitsAndFromTenMillisecondsOnToWholeOnes(t *testin
 		{1234 * ms, 1300 * ms, 1200 * ms}, {-5 * ms, -5 * ms, 0},
 	} {
 		if c.d >= 0 {
-			require.Equal(t, c.up, roundUp(c.d), c.d)
+			require.Equal(t, c.up, RoundUp(c.d), c.d)
 		}
 		require.Equal(t, c.down, roundDown(c.d), c.d)
 	}
@@ -102,6 +102,11 @@ func TestFarthestQuantileIsTheOneThatTenSamplesLieBeyond(t *testing.T) {
 		p := farthest(Count(took, nil, 0))
 		require.Equal(t, Part{Took: c.took, From: Seen, N: int64(c.n), Beyond: c.beyond, AtMost: p.AtMost, Longest: time.Duration(c.n)}, p)
 		require.Equal(t, c.beyond == 0, p.AtMost == 1)
+		if c.n == 1000 {
+			few := farthest(Count(took, nil, 30))
+			require.EqualValues(t, 1000, few.Took, "a p99 had no end")
+			require.Equal(t, 30.0/1030, few.Beyond, "so it is a p97")
+		}
 		cut := farthest(Count(took, nil, int64(c.n)))
 		require.GreaterOrEqual(t, cut.AtMost, 0.5, "half of them outlived the measurement")
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	gapPart      = 0.1 // a hand-over without a wake-up may leave the lock free for this share of a hold
+	gapPart      = 0.1 // a hand-over without a wake-up may leave the lock free for this share of the mean hold
 	pollsPerTrip = 10  // least round trips between two polls
 	longestPoll  = 250 * time.Millisecond
 	shortestPoll = 2 * time.Millisecond
@@ -20,17 +20,17 @@ const (
 )
 
 // retries returns RetryHeld and RetrySplit, and the share of votes that still split.
-func (m Measured) retries(trip time.Duration, hold Part, waiters int) (held, split time.Duration, votes float64) {
+func (m Measured) retries(trip, hold time.Duration, waiters int) (held, split time.Duration, votes float64) {
 	release, _ := m.Releases.Quantile(0.5)
 	undo := trip + cmp.Or(release, trip)
-	wanted := gapPart * float64(undo+hold.Took) / HeldGap(time.Second, waiters-1) * float64(time.Second) // a gap is linear in the delay
-	held = roundUp(min(max(time.Duration(wanted), pollsPerTrip*trip, shortestPoll), longestPoll))
+	wanted := gapPart * float64(undo+hold) / HeldGap(time.Second, waiters-1) * float64(time.Second) // a gap is linear in the delay
+	held = RoundUp(min(max(time.Duration(wanted), pollsPerTrip*trip, shortestPoll), longestPoll))
 
 	area, span := m.SplitArea(), unknownSplit*trip
 	if area > 0 {
 		span = time.Duration(BestSpread(area, waiters, float64(undo)))
 	}
-	split = min(max(roundUp(span), leastSplit), held)
+	split = min(max(RoundUp(span), leastSplit), held)
 	return held, split, SplitVotes(area, waiters, float64(split))
 }
 

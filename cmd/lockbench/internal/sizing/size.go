@@ -70,6 +70,7 @@ type Sizes struct {
 	Blocks time.Duration `json:"blocks_ns"` // longest time that a crashed holder blocks others
 
 	Watched  time.Duration `json:"watched_ns"`
+	Trip     time.Duration `json:"trip_ns"`  // median time of a quorum
 	Quorum   Part          `json:"quorum"`   // at the farthest quantile that the samples show
 	OneDown  Part          `json:"one_down"` // median of a quorum without the most important master; 0: no quorum without it
 	Acquire  Part          `json:"acquire"`  // the most validity that an acquire uses up
@@ -107,8 +108,8 @@ type Input struct {
 
 const (
 	margin       = 2 // measured times may become this many times longer
-	leastTimeout = 50 * time.Millisecond
-	timeoutOfRTO = 10 // MasterTimeout is at most the RTO divided by this
+	LeastTimeout = 50 * time.Millisecond
+	timeoutOfRTO = 10 // MasterTimeout is at most the RTO divided by this, unless few acquires win then
 	assumedHold  = time.Second
 )
 
@@ -117,13 +118,14 @@ func Size(m Measured, ask Ask) Sizes {
 	attempts := m.attempts()
 	s := Sizes{Masters: m.Masters, Waiters: max(cmp.Or(ask.Waiters, m.Procs), 2), Watched: m.Watched, Inputs: m.inputs(), Warnings: m.Warnings}
 	s.Quorum, s.OneDown = farthest(attempts), m.withoutOne()
-	timeout := min(max(margin*max(s.Quorum.Took, s.OneDown.Took), leastTimeout), max(ask.RTO/timeoutOfRTO, leastTimeout))
-	timeout = roundUp(timeout)
+	trip, _ := attempts.Quantile(0.5)
+	s.Trip = trip
+	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
+	timeout := RoundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
 	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
 	s.Hold, s.MeanHold = m.hold(ask)
 
-	trip, _ := attempts.Quantile(0.5)
-	held, split, votes := m.retries(trip, s.Hold, s.Waiters)
+	held, split, votes := m.retries(trip, s.MeanHold, s.Waiters)
 	s.SplitShare = votes
 	clocks := clocksOf(m.Clocks)
 	if clocks.unseen {
@@ -141,14 +143,15 @@ func Size(m Measured, ask Ask) Sizes {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
 		// The lease must outlast the longest of: pauses during one usual renewal, an outage of all
 		// masters, a try that ends with MasterTimeout. To that come the time until the renewal is
-		// due, the delay before it is retried, and the time of a quorum.
+		// due, the delay before it is retried, and two quorums: validity counts from when the last
+		// renewal was sent, and the next is due T/3 after its answer.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		s.Least = clocks.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
+		s.Least = clocks.lease(2*s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
 	}
 	s.Missed = s.Least > s.Most
-	ttl := roundUp(s.Least)
+	ttl := RoundUp(s.Least)
 	s.Config = Config{
-		TTL: ttl, MaxTTL: max(ttl, s.Most), MasterTimeout: timeout, Drift: clocks.drift(ttl),
+		TTL: ttl, MaxTTL: max(ttl, min(s.Most, redlock.DefaultMaxTTL)), MasterTimeout: timeout, Drift: clocks.drift(ttl),
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
 	}
 	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + s.Quorum.Took
@@ -159,14 +162,18 @@ func Size(m Measured, ask Ask) Sizes {
 	return s
 }
 
-// farthest returns the farthest quantile that the samples show, or the longest time.
+// farthest returns the farthest quantile that the samples show, or the longest time. If that
+// quantile is censored, it returns the longest time and the share beyond that.
 func farthest(t Times) Part {
 	p := Part{Took: t.Longest(), From: Seen, N: t.n, AtMost: 1, Longest: t.Longest()}
 	for _, beyond := range []float64{0.1, 0.01, 0.001} {
 		if t.Shows(beyond) {
-			p.Took, _ = t.Quantile(beyond)
-			p.Beyond = beyond
-			_, p.AtMost = t.Above(p.Took)
+			took, ok := t.Quantile(beyond)
+			p.Took = took
+			p.Beyond, p.AtMost = t.Above(took)
+			if ok {
+				p.Beyond = beyond
+			}
 		}
 	}
 	return p
@@ -274,8 +281,8 @@ func (m Measured) inputs() []Input {
 	return all
 }
 
-// roundUp rounds up to two digits, which are whole ms from 10 ms on.
-func roundUp(d time.Duration) time.Duration {
+// RoundUp rounds up to two digits, which are whole ms from 10 ms on.
+func RoundUp(d time.Duration) time.Duration {
 	step := stepOf(d)
 	return (d + step - 1) / step * step
 }

@@ -68,10 +68,22 @@ func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
 	require.False(t, s.Missed)
 	require.True(t, s.Config.Renew)
 	require.Equal(t, 500*ms, s.Pause.Took)
-	require.InDelta(t, float64(s.Quorum.Took+502*ms)/(1-0.01-1.0/3-1.0/24), float64(s.Least), 1)
+	require.InDelta(t, float64(2*s.Quorum.Took+502*ms)/(1-0.01-1.0/3-1.0/24), float64(s.Least), 1)
 	require.Less(t, s.Config.TTL, time.Second)
 	ask.Hold = holding(time.Hour).Hold
 	require.Equal(t, s.Config, Size(m, ask).Config, "however long the hold")
+}
+
+func TestARenewedLeaseHasTheTimeOfTheLastRenewalAndOfTheNextOne(t *testing.T) {
+	const trip = 200 * ms
+	m := quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{trip, trip, trip}
+	}
+	s := Size(m, holding(time.Hour))
+	left := usable(s.Config.TTL) - trip // since the last renewal was sent
+	left -= s.Config.TTL / redlock.RenewalsPerTTL
+	require.GreaterOrEqual(t, left-trip, s.Pause.Took)
 }
 
 func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
@@ -80,6 +92,7 @@ func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
 		for j := range m.Rounds[i].Trips {
 			m.Rounds[i].Trips[j] = 5180*ms - m.Rounds[i].At
 		}
+		m.Slow = append(m.Slow, Moment{At: m.Rounds[i].At, Took: m.Rounds[i].Trips[0]})
 	}
 	s := Size(m, holding(time.Hour))
 	require.EqualValues(t, 1, s.Outage.N)
@@ -118,9 +131,27 @@ func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	}
 	require.Equal(t, 81*ms, Size(m, holding(ms)).Config.MasterTimeout, "with one master down, rounded")
 	for i := range m.Rounds {
-		m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
+		if i%50 == 0 {
+			m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
+		}
 	}
 	require.Equal(t, 3*time.Second, Size(m, holding(ms)).Config.MasterTimeout, "a tenth of the RTO")
+}
+
+func TestMasterTimeoutIsTwiceTheMedianOfAQuorumHoweverShortTheRTO(t *testing.T) {
+	m := quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{250 * ms, 250 * ms, 250 * ms}
+	}
+	ask := holding(200 * ms)
+	ask.RTO = 3 * time.Second
+	s := Size(m, ask)
+	require.Equal(t, 500*ms, s.Config.MasterTimeout, "not a tenth of the RTO, in which no acquire wins")
+	require.False(t, s.Missed)
+	ask.RTO = time.Second
+	s = Size(m, ask)
+	require.Equal(t, 500*ms, s.Config.MasterTimeout)
+	require.True(t, s.Missed)
 }
 
 func TestClocksThatDifferOrJumpNeedMoreDrift(t *testing.T) {
@@ -241,6 +272,17 @@ func TestGapIsWhatASimulationOfPollingWaitersFinds(t *testing.T) {
 	}
 }
 
+func TestAWaiterLeavesTheLockFreeForATenthOfTheTimeThatItIsHeldOnAverage(t *testing.T) {
+	ask := holding(0)
+	for _, mean := range []time.Duration{200 * ms, time.Second} {
+		hold := bench.Exp(mean)
+		ask.Hold = &hold
+		s := Size(quiet(), ask)
+		const undo = 2 * ms
+		require.InEpsilon(t, 0.1*float64(mean+undo), HeldGap(s.Config.RetryHeld, 1), 0.05, "rounded")
+	}
+}
+
 func TestSplitVotesAreThoseOfASimulation(t *testing.T) {
 	for _, masters := range []int{2, 3, 5} {
 		rng := rand.New(rand.NewPCG(8, uint64(masters)))
@@ -320,6 +362,17 @@ func TestPollsAreTenMedianRoundTripsApart(t *testing.T) {
 		m.Rounds[i].Trips = []time.Duration{4 * ms, 4 * ms, 4 * ms}
 	}
 	require.Equal(t, 40*ms, Size(m, holding(ms)).Config.RetryHeld)
+}
+
+func TestALongRTOHoldsNoRestartedMasterBackForLong(t *testing.T) {
+	ask := holding(200 * ms)
+	ask.RTO = 10 * time.Minute
+	s := Size(quiet(), ask)
+	require.Greater(t, s.Most, 9*time.Minute)
+	require.Equal(t, redlock.DefaultMaxTTL, s.Config.MaxTTL)
+	ask.Hold = holding(time.Minute).Hold
+	s = Size(quiet(), ask)
+	require.Equal(t, s.Config.TTL, s.Config.MaxTTL)
 }
 
 func TestALeaseAsLongAsTheRTOAllowsIsNotRenewed(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // Spread has the intervals of sizes: another measurement would give sizes in them.
 type Spread struct {
-	TTL           *Interval `json:"ttl,omitempty"`
+	TTL           *Interval `json:"ttl,omitempty"` // not rounded
 	MasterTimeout *Interval `json:"master_timeout,omitempty"`
 }
 
@@ -25,11 +25,14 @@ type Interval struct {
 func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 	s := Size(m, ask)
 	t := s.Config.MasterTimeout
-	timeout := len(m.Rounds) >= few && s.Quorum.Beyond > 0 && t > leastTimeout && t < ask.RTO/timeoutOfRTO
+	timeout := len(m.Rounds) >= few && s.Quorum.Beyond > 0 && t > LeastTimeout && t < ask.RTO/timeoutOfRTO
 	hold := s.Hold.From == Seen && s.Hold.Beyond > 0 && !s.Config.Renew
 	lease := (timeout || hold) && (hold || s.Hold.N == 0 || s.Config.Renew) && s.Pause.From == Assumed && s.Outage.Took == 0
 	if !timeout && !lease {
 		return s
+	}
+	if len(m.Rounds) >= few {
+		m.Acquires = Times{} // which would stand for the probes where a redraw has too few
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ttls, timeouts []time.Duration

@@ -41,7 +41,7 @@ func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 		all := known(rng, 200*watched, stalls)
 		trip, _ := all.quorums(-1).Quantile(0.1) // a quantile that the few samples of one measurement show
 		hold, _ := all.Holds.Quantile(ask.Eps)
-		timeout := roundUp(max(2*trip, 50*time.Millisecond))
+		timeout := RoundUp(max(2*trip, 50*time.Millisecond))
 		ttl := time.Duration(float64(timeout+hold+ask.Pause+2*time.Millisecond) / 0.99)
 		inTTL, inTimeout, timeouts := 0, 0, 0
 		for range worlds {
@@ -95,6 +95,8 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 			enough.Rounds[i].Trips = []time.Duration{80 * ms, 90 * ms, 2 * ms}
 		}
 	}
+	enough.Watched = time.Second
+	enough.Acquires = Count([]time.Duration{time.Second}, []int64{200}, 0) // half of the redraws have fewer probes
 	both := slow
 	both.Holds = many.Holds
 	given, measured := holding(ms), Ask{Eps: 0.01, RTO: time.Minute, Pause: 500 * ms}
@@ -125,6 +127,7 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 		if c.ttl {
 			require.LessOrEqual(t, s.Spread.TTL.From, s.Least, what)
 			require.GreaterOrEqual(t, s.Spread.TTL.To, s.Least, what)
+			require.Less(t, s.Spread.TTL.To, 2*s.Config.TTL, "from probes alone: %s", what)
 		}
 		if c.timeout {
 			require.LessOrEqual(t, s.Spread.MasterTimeout.From, s.Config.MasterTimeout, what)

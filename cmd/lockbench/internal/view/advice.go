@@ -48,37 +48,49 @@ func settings(a *result.Advice) [][3]string {
 	if a.OneDown.Took > slow {
 		slow, what = a.OneDown.Took, "a quorum's p50 with one down"
 	}
-	timeout := fmt.Sprintf("twice %s, %s", what, short(slow))
-	switch twice := 2 * slow; {
-	case c.MasterTimeout < twice:
-		timeout = fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
-	case twice < c.MasterTimeout/2:
+	timeout := fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
+	switch {
+	case c.MasterTimeout == sizing.LeastTimeout:
 		timeout = fmt.Sprintf("the least; %s is %s", what, short(slow))
+	case c.MasterTimeout >= 2*slow:
+		timeout = fmt.Sprintf("twice %s, %s", what, short(slow))
+	case 2*a.Trip > a.Ask.RTO/10:
+		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
 	}
 	split := "four round trips: single masters were not watched"
-	if a.SplitShare > 0 {
+	switch {
+	case a.Masters == 1:
+		split = "four round trips: a single master splits no vote"
+	case a.SplitShare > 0:
 		split = fmt.Sprintf("%s of the votes of %d at once split, with one down", units.Share(a.SplitShare), a.Waiters)
 	}
 	drift := "the engine's default; the clocks were not watched"
 	switch {
 	case c.Drift > redlock.DefaultDrift:
-		drift = fmt.Sprintf("clocks differ by up to %.0f ppm, or jump: mend them", a.Slowest)
+		drift = fmt.Sprintf("clocks are off by up to %.0f ppm, or jump: mend them", a.Slowest)
 	case a.Slowest > 0:
-		drift = fmt.Sprintf("the engine's default; clocks differ by at most %.0f ppm", a.Slowest)
+		drift = fmt.Sprintf("the engine's default; no clock is off by over %.0f ppm", a.Slowest)
+	}
+	most := "what --rto allows"
+	switch c.MaxTTL {
+	case c.TTL:
+		most = "as TTL"
+	case redlock.DefaultMaxTTL:
+		most = "the engine's default"
 	}
 	return [][3]string{
 		{"TTL", short(c.TTL), ttl},
 		{"MasterTimeout", short(c.MasterTimeout), timeout},
 		{"RetryHeld", short(c.RetryHeld), "how often waiters look where nothing wakes them"},
 		{"RetrySplit", short(c.RetrySplit), split},
-		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; restarted masters wait for %s", map[bool]string{false: "what --rto allows", true: "as TTL"}[a.Missed], short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
+		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; restarted masters wait for %s", most, short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
 		{"Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64), drift},
 	}
 }
 
 // wrong shows how often a lock will still be lost, as seen and as assumed.
 func (b *Blocks) wrong(a *result.Advice) {
-	if a.Lost <= 0.5 || a.Watched == 0 {
+	if a.LostPause <= max(a.LostHold, 0.5) || a.Watched == 0 {
 		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
 	} else { // no such pause came in the watched time, which shows no more
 		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
@@ -95,9 +107,12 @@ func (b *Blocks) wrong(a *result.Advice) {
 		}
 		b.Line("  hold %s: %s", short(a.Hold.Took), text)
 	}
-	if a.Pause.From == sizing.Assumed {
+	switch together := a.Pause.Took - a.Pause.Longest; {
+	case a.Pause.From == sizing.Assumed:
 		b.Line("  pause %s: assumed (--pause); the longest seen in %s was %s", short(a.Pause.Took), short(a.Watched), short(a.Pause.Longest))
-	} else {
+	case together > a.Pause.Longest:
+		b.Line("  pause %s: %s together, and the longest, %s; longer: not seen in %s", short(a.Pause.Took), short(together), short(a.Pause.Longest), short(a.Watched))
+	default:
 		b.Line("  pause %s: the longest seen, %s, counted twice; longer: not seen in %s", short(a.Pause.Took), short(a.Pause.Longest), short(a.Watched))
 	}
 	if a.Outage.Took > 0 {
@@ -125,7 +140,7 @@ func changeFirst(a *result.Advice) string {
 // spread shows the interval of a size.
 func (b *Blocks) spread(name string, i *sizing.Interval) {
 	if i != nil {
-		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(i.From), short(i.To))
+		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(sizing.RoundUp(i.From)), short(sizing.RoundUp(i.To)))
 	}
 }
 
@@ -138,14 +153,15 @@ func (b *Blocks) explained(a *result.Advice) {
 	b.Table(t)
 	b.Line("Formulas, T the TTL:")
 	if a.Config.Renew {
-		b.Line("  T = (quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
+		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
 			ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL, ns(a.Least))
 	} else {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
-	b.Line("  longest T = (--rto - longest RetryHeld - acquire) / (1 + Drift) - 1ms = %s", ns(a.Most))
+	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
+	b.Line("  longest T = (--rto - longest RetryHeld - quorum) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
-	b.Line("  MasterTimeout: from 50ms to a tenth of --rto; a quorum takes longer than %s at most %s of the times", ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
+	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
 	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
 	for _, text := range a.Warnings {
 		b.bad("WARNING %s", text)

@@ -80,8 +80,48 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.Contains(t, text("near, assumed"), "hold 1s: assumed; give --hold")
 	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")
 	require.Contains(t, text("near, renewed"), "still wrong: longer pauses or outages, at most one in 5s (95 %)")
-	require.Contains(t, text("far, given"), "measured again, TTL would be 1.2s to 5.7s")
+	require.Contains(t, text("far, given"), "measured again, TTL would be 1.3s to 5.7s", "rounded up, like TTL")
 	require.Contains(t, text("near, missed"), "BEYOND --rto")
 	require.NotContains(t, text("near, missed"), "what --rto allows")
 	require.Contains(t, text("far, given"), "Fencing: true")
+}
+
+func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
+	const ms = time.Millisecond
+	for want, change := range map[string]func(a *result.Advice){
+		"MasterTimeout    50ms  the least; a quorum's p99.9 is 13ms": func(a *result.Advice) {
+			a.Config.MasterTimeout, a.Quorum = 50*ms, sizing.Part{Took: 13 * ms, Beyond: 0.001}
+		},
+		"MasterTimeout    90ms  twice a quorum's p99, 45ms": func(a *result.Advice) {
+			a.Config.MasterTimeout, a.Quorum = 90*ms, sizing.Part{Took: 45 * ms, Beyond: 0.01}
+		},
+		"MasterTimeout   100ms  a tenth of --rto; a quorum's p99 is 80ms": func(a *result.Advice) {
+			a.Config.MasterTimeout, a.Ask.RTO, a.Quorum = 100*ms, time.Second, sizing.Part{Took: 80 * ms, Beyond: 0.01}
+		},
+		"MasterTimeout   140ms  twice a quorum's p50, 70ms; --rto allows no more": func(a *result.Advice) {
+			a.Config.MasterTimeout, a.Trip, a.Ask.RTO, a.Quorum = 140*ms, 70*ms, time.Second, sizing.Part{Took: 80 * ms, Beyond: 0.01}
+		},
+		"MaxTTL            30s  the engine's default; restarted masters wait for 31s": func(a *result.Advice) { a.Config.MaxTTL = 30 * time.Second },
+		"MaxTTL          840ms  as TTL; restarted masters wait for 1.9s":              func(a *result.Advice) { a.Config.MaxTTL = a.Config.TTL },
+		"MaxTTL            29s  what --rto allows; restarted masters wait for 30s":    func(a *result.Advice) { a.Config.MaxTTL = 29 * time.Second },
+		"four round trips: a single master splits no vote":                            func(a *result.Advice) { a.Masters = 1 },
+		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
+			a.Pause = sizing.Part{Took: 600 * ms, From: sizing.Seen, Longest: 300 * ms}
+		},
+		"pause 800ms: 500ms together, and the longest, 300ms; longer: not seen in 15s": func(a *result.Advice) {
+			a.Pause = sizing.Part{Took: 800 * ms, From: sizing.Seen, Longest: 300 * ms}
+		},
+		"still wrong: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
+		"still wrong: longer pauses or outages, at most one in 5s (95 %)":       func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
+	} {
+		a := advices()["near, given"]
+		change(a)
+		var b Blocks
+		b.advice(a)
+		var all strings.Builder
+		for _, block := range b {
+			all.WriteString(block.Line + "\n")
+		}
+		require.Contains(t, all.String(), want)
+	}
 }
