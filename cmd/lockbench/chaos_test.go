@@ -109,6 +109,19 @@ func TestChaosStopsAndKillsClients(t *testing.T) {
 	require.Len(t, shares, 3)
 }
 
+// The masters vote for nobody new in the first three seconds. The old process ends all the same.
+func TestACrashDoesNotWaitForVotes(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--procs", "2", "--fencing=false", "--faults", "crash", "--ttl", "2s", "--duration", "8s", "--seed", "4",
+		"-o", "json", "-q", "--history", filepath.Join(t.TempDir(), "history.ndjson"))
+	require.Zero(t, code, stderr)
+	faults, _ := at(requireFields(t, stdout)["results"].([]any)[0], "faults")
+	require.NotEmpty(t, faults)
+	crash := faults.([]any)[0].(map[string]any)
+	require.Less(t, crash["to_s"].(float64), crash["from_s"].(float64)+1)
+}
+
 // Without a lock, the processes of a run overlap; a crash of one does not hide it.
 func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
 	t.Parallel()
