@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/engine"
 	"muxlock/internal/faultproxy"
+	"muxlock/internal/redlock"
 )
 
 // checkEngine returns the error that the engine would return.
@@ -32,6 +34,26 @@ func (p *Plan) checkEngine() error {
 		}
 		if err := p.Options(own, p.Masters.Kind).Validate(); err != nil {
 			return p.Refused(err)
+		}
+	}
+	return nil
+}
+
+// checkCrashes refuses a crash whose new process would wait for votes. Masters were started for the run, and
+// without fencing the engine waits until they are old enough.
+func (p *Plan) checkCrashes() error {
+	needed := redlock.RestartWait(cmp.Or(p.Engine.MaxTTL, max(redlock.DefaultMaxTTL, p.Load.TTL)), redlock.DefaultDrift)
+	for _, name := range p.Impls {
+		impl, _ := rivals.Find(name)
+		if !strings.HasPrefix(name, "muxlock") || impl.Fences && p.Engine.Fencing {
+			continue
+		}
+		for _, f := range p.Faults {
+			if f.Kind == faults.Crash && p.Load.Warmup+f.From < needed {
+				help := map[bool]string{true: "--fencing or "}[impl.Fences]
+				return usage.Errorf("--fault %s: %s's new process would wait: these masters do not vote for it before they are %s old (%s--warmup %s)",
+					f.Text, name, needed.Round(time.Second/10), help, (needed-f.From).Truncate(time.Second)+time.Second)
+			}
 		}
 	}
 	return nil

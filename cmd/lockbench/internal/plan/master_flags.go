@@ -12,9 +12,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/usage"
-	"muxlock/internal/redlock"
 )
 
 const (
@@ -110,26 +108,6 @@ func (f *Flags) planFaults(p *Plan, _ func(string) bool) error {
 	}
 	if err := faults.Check(p.Faults); err != nil {
 		return usage.Errorf("--fault %w", err)
-	}
-	return p.checkCrashes()
-}
-
-// checkCrashes refuses a crash whose new process would wait for votes. Masters were started for the run, and
-// without fencing the engine waits until they are old enough.
-func (p *Plan) checkCrashes() error {
-	needed := redlock.RestartWait(cmp.Or(p.Engine.MaxTTL, max(redlock.DefaultMaxTTL, p.Load.TTL)), redlock.DefaultDrift)
-	for _, name := range p.Impls {
-		impl, _ := rivals.Find(name)
-		if !strings.HasPrefix(name, "muxlock") || impl.Fences && p.Engine.Fencing {
-			continue
-		}
-		for _, f := range p.Faults {
-			if f.Kind == faults.Crash && p.Load.Warmup+f.From < needed {
-				help := map[bool]string{true: "--fencing or "}[impl.Fences]
-				return usage.Errorf("--fault %s: %s's new process would wait: these masters do not vote for it before they are %s old (%s--warmup %s)",
-					f.Text, name, needed.Round(time.Second/10), help, (needed-f.From).Truncate(time.Second)+time.Second)
-			}
-		}
 	}
 	return nil
 }

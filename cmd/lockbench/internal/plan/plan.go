@@ -48,7 +48,7 @@ func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if err := p.checkEngine(); err != nil {
+	if err := cmp.Or(p.checkEngine(), p.checkCrashes()); err != nil {
 		return nil, err
 	}
 	if p.ownNames() {
