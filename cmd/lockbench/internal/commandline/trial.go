@@ -57,7 +57,7 @@ func Trial(c result.Config, a *result.Advice) string {
 		add("slo", "lost_validity_rate<="+strconv.FormatFloat(100*max(a.Lost, a.Ask.Eps, leastLimit), 'g', 2, 64)+"%")
 	}
 	add("duration", flagTime(min(max(trialLeast, length), trialMost).Round(time.Second)))
-	return strings.Join(wordsOf("run", &c, settings), " ")
+	return commandOf("run", &c, settings)
 }
 
 // flagTime writes a time for a flag, in one unit.

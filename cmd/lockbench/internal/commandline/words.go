@@ -7,9 +7,9 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// Of returns the command that makes such a document again, with every choice written out,
-// folded to lines of a shell. It is empty for an older document without Args. The user has to
-// add passwords of masters.
+// Of returns the command that makes such a document again, with every choice written out. It is
+// two commands, a line each, for an advice on an earlier run, and empty for an older document
+// without Args. The user has to add passwords of masters.
 func Of(doc result.Document) string {
 	c := doc.Config
 	var asked []Setting // flags of the advice
@@ -18,23 +18,23 @@ func Of(doc result.Document) string {
 	}
 	switch {
 	case len(c.Args) == 0 && len(asked) > 0: // advice from a process: there was no load
-		return folded(wordsOf("advise", nil, asked))
+		return commandOf("advise", nil, asked)
 	case len(c.Args) == 0:
 		return ""
 	case c.Command == "advise": // Args is the load of the measurement
-		return folded(wordsOf("advise", &c, asked))
+		return commandOf("advise", &c, asked)
 	}
-	line := folded(wordsOf(c.Command, &c, Settings(c.Args)))
+	line := commandOf(c.Command, &c, Settings(c.Args))
 	if doc.Advice == nil {
 		return line
 	}
 	// The advice rests on a result of an earlier run.
-	return line + " \\\n    -o json --out result.json\n" + folded(wordsOf("advise result.json", nil, asked))
+	return line + " -o json --out result.json\n" + commandOf("advise result.json", nil, asked)
 }
 
-// wordsOf returns a command with its flags; the flag of its masters, if any, comes first.
-func wordsOf(command string, of *result.Config, settings []Setting) []string {
-	words := []string{"lockbench " + command}
+// commandOf returns a command with its flags; the flag of its masters, if any, comes first.
+func commandOf(command string, of *result.Config, settings []Setting) string {
+	line := "lockbench " + command
 	swept := slices.ContainsFunc(settings, func(s Setting) bool { return s.Flag == "param" && strings.HasPrefix(s.Value, "masters=") })
 	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == "local") {
 		settings = append([]Setting{targetShown(*of)}, settings...)
@@ -42,30 +42,14 @@ func wordsOf(command string, of *result.Config, settings []Setting) []string {
 	for _, s := range settings {
 		switch s.Value {
 		case "true":
-			words = append(words, "--"+s.Flag)
+			line += " --" + s.Flag
 		case "false":
-			words = append(words, "--"+s.Flag+"=false")
+			line += " --" + s.Flag + "=false"
 		default:
-			words = append(words, "--"+s.Flag+" "+quoted(s.Value))
+			line += " --" + s.Flag + " " + quoted(s.Value)
 		}
 	}
-	return words
-}
-
-// folded joins words into lines of a shell that fit into a window.
-func folded(words []string) string {
-	const width = 76
-	text, line := "", ""
-	for _, w := range words {
-		if line != "" && len(line)+len(w) > width {
-			text, line = text+line+" \\\n", "   "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	return text + line
+	return line
 }
 
 // quoted quotes an argument for a shell.

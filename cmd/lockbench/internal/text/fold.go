@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Fold breaks lines at spaces so that they fit. A continued line is indented by two cells. A
 // folded command can still be pasted.
@@ -9,8 +12,7 @@ func Fold(text string) string {
 	for _, line := range strings.Split(text, "\n") {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		if strings.HasPrefix(line, "  lockbench ") {
-			line = strings.Join(fold(line, width-len(goesOn), indent, indent+2), goesOn+"\n")
-			lines = append(lines, line)
+			lines = append(lines, foldCommand(line))
 			continue
 		}
 		lines = append(lines, fold(line, width, indent, indent+2)...)
@@ -18,8 +20,20 @@ func Fold(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// goesOn makes a shell continue a command in the next line.
-const goesOn = " \\"
+// foldCommand breaks a command before its flags, but not within quotes.
+func foldCommand(command string) string {
+	const goesOn = " \\"
+	line, flags, _ := strings.Cut(command, " --")
+	folded, cells := line, utf8.RuneCountInString(line)
+	for flag := range strings.SplitSeq(flags, " --") {
+		n := utf8.RuneCountInString(" --" + flag)
+		if cells+n > width-len(goesOn) && strings.Count(folded, "'")%2 == 0 {
+			folded, cells = folded+goesOn+"\n   ", len("   ")
+		}
+		folded, cells = folded+" --"+flag, cells+n
+	}
+	return folded
+}
 
 // fold breaks text into lines of at most so many cells; only a longer word exceeds them. It
 // prefers breaks at two spaces, which separate figures. The first line begins with first spaces,

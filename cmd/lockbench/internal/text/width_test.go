@@ -45,6 +45,14 @@ func TestACommandCanBePastedAsItIsShown(t *testing.T) {
 		"  lockbench run --workers 512 --workers 512 --workers 512 --workers 512 \\",
 		"    --workers 512 --workers 512 --workers 512 --workers 512 --workers 512",
 	}, rendered(t, b))
+
+	flags := " --dist hot:5%:95% --fencing --hold 'file:my --holds.txt' --masters 10.10.10.10:6379 --rate 500"
+	for cut := range len(flags) {
+		for line := range strings.Lines(Fold("  lockbench run --" + strings.Repeat("x", cut) + flags)) {
+			require.Zero(t, strings.Count(line, "'")%2, "a quoted value is whole: %s", line)
+			require.NotRegexp(t, `--(dist|hold|masters|rate) \\\n`, line, "a flag stands with its value")
+		}
+	}
 }
 
 // tableOf makes a table whose rows have a name, so many figures and a remark.
