@@ -120,7 +120,7 @@ func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {
 	none := filepath.Join(dir, "none")
 	require.NoError(t, os.WriteFile(none, []byte(`{"version":1,"begin":"2026-11-22T15:00:00Z","span_ns":5000000000,"masters":["a:1","b:1","c:1"]}`), 0o600))
 	few := keep(t, "run", "--embedded", "3", "--workers", "1", "--rate", "20", "--duration", "1s", "--warmup", "0s")
-	held := keep(t, "run", "--embedded", "3", "--workers", "200", "--hold", "20s", "--ttl", "30s", "--duration", "300ms", "--warmup", "0s")
+	held := keep(t, "run", "--embedded", "3", "--workers", "200", "--hold", "20s", "--ttl", "30s", "--master-timeout", "5s", "--duration", "1s", "--warmup", "0s")
 	for want, args := range map[string][]string{
 		"no result in which muxlock acquired anything": {nothing},
 		"nothing was acquired":                         {"--from", none},

@@ -59,7 +59,7 @@ func lockbench(t *testing.T, args ...string) (stdout, stderr string, code int) {
 
 func lockbenchEnv(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, patient(args)...)
 	var out, log bytes.Buffer

@@ -178,10 +178,10 @@ func TestFaultsAreBandsInEveryResult(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,redislock", "--rounds", "1", "--local", "3",
-		"--fault", "kill:2@200ms-500ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@700ms",
-		"--warmup", "50ms", "--duration", "1s", "-o", "json")
+		"--fault", "kill:2@600ms-900ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@1200ms",
+		"--warmup", "50ms", "--duration", "2500ms", "-o", "json")
 	requireMeasured(t, code, stderr)
-	planned := map[string][2]float64{"delay": {0.1, 0.3}, "kill": {0.2, 0.5}, "restart": {0.7, 0.7}}
+	planned := map[string][2]float64{"delay": {0.1, 0.3}, "kill": {0.6, 0.9}, "restart": {1.2, 1.2}}
 	for _, r := range requireFields(t, stdout)["results"].([]any) {
 		var seen []string
 		for _, b := range r.(map[string]any)["faults"].([]any) {

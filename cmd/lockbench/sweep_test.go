@@ -51,7 +51,7 @@ func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--param", "masters=1,3", "--impl", "noop,redislock", "--rounds", "2",
 		"--workers", "2", "--duration", "50ms", "--warmup", "0s", "--seed", "5", "-o", "json")
-	require.Contains(t, []int{exitOK, exitUnsafe}, code, stderr) // noop excludes nobody
+	require.Contains(t, []int{exitOK, exitUnsafe, exitNotValid}, code, stderr) // noop excludes nobody
 	require.Contains(t, stderr, "8 runs")
 	require.Contains(t, stderr, "masters=3")
 	doc := requireFields(t, stdout)

@@ -24,7 +24,11 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := o.connect(ctx)
+	var e *engine.Engine
+	err := o.patiently(func() (err error) {
+		e, err = o.connect(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +43,16 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
 	}
 	return muxlock{e}, nil
+}
+
+// patiently tries again what masters that were started for this run did not answer in time: the machine is busy.
+func (o Options) patiently(try func() error) (err error) {
+	for range 10 {
+		if err = try(); err == nil || !o.NewMasters {
+			return err
+		}
+	}
+	return err
 }
 
 // connect returns an engine on one group of masters or on several.
@@ -80,18 +94,15 @@ func (o Options) engine() engine.Config {
 
 // SetUp makes each group of masters that were started for this run a set, which fencing needs. An earlier round
 // may have made them another set, or they may have lost their data. No name outlives a round, so
-// SetUp need not wait for leases or keep fences growing. A busy machine may take several tries.
-func SetUp(ctx context.Context, o Options) (err error) {
+// SetUp need not wait for leases or keep fences growing.
+func SetUp(ctx context.Context, o Options) error {
 	// The longest MasterTimeout that this TTL allows; embedded masters take 0.1 s.
 	longest := (o.TTL - redlock.DriftAllowance(o.TTL, redlock.DefaultDrift)) * 3 / 4
 	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, min(longest, 5*time.Second))
 	for _, o.Masters = range o.groups().Groups {
-		for range 10 {
-			err = admin.SetUp(ctx, o.engine(), admin.SetUpOptions{MastersAreNew: true, Recover: true})
-			if err == nil {
-				break
-			}
-		}
+		err := o.patiently(func() error {
+			return admin.SetUp(ctx, o.engine(), admin.SetUpOptions{MastersAreNew: true, Recover: true})
+		})
 		if err != nil {
 			return err
 		}
