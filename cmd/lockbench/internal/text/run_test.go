@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
@@ -118,6 +119,25 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	text := flat(shown(t, "run", doc))
 	require.Contains(t, text, "longest wait 3.10ms, 3.1 times the mean")
 	require.Contains(t, text, "400 (80%) 100 (20%)")
+}
+
+func TestFailuresStandBesideTheLatenciesOfTheOthers(t *testing.T) {
+	const means = "failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies"
+	for _, command := range []string{"compare", "sweep"} {
+		some, none := resulttest.Result("muxlock", 1, 1000), resulttest.Result("slow", 1, 1000)
+		none.Totals.Offered = 500
+		doc := resulttest.Document(some, none)
+		doc.Sweep = result.NewSweep(nil, doc.Results)
+		require.NotContains(t, shown(t, command, doc), "failure rate")
+		some.Totals = bench.Totals{Offered: 2000, Failed: 1500, Timeouts: 1500, Acquired: 500}
+		text := shown(t, command, doc)
+		require.Regexp(t, `cycle p99 .*failure rate`, text)
+		require.Regexp(t, `muxlock .* 75.0%`, text)
+		require.Regexp(t, `slow .* 0%`, text)
+		require.Contains(t, flat(text), means+" are those of the others")
+		doc.Config.Rate = 200
+		require.Contains(t, flat(shown(t, command, doc)), means+" are those of the others, except response")
+	}
 }
 
 func TestRunTellsWhatItCostAndWhatDisturbedIt(t *testing.T) {
