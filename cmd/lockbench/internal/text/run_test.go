@@ -121,6 +121,26 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	require.Contains(t, text, "400 (80%) 100 (20%)")
 }
 
+func TestHandoversWithinOneProcessAreSaidToAskNoMaster(t *testing.T) {
+	const says = "all workers are in one process: there muxlock hands over without asking a master; --procs spreads them"
+	for _, command := range []string{"run", "compare", "sweep"} {
+		r := resulttest.Result("muxlock", 1, 1000)
+		doc := resulttest.Document(r)
+		doc.Sweep = result.NewSweep(nil, doc.Results)
+		require.NotContains(t, flat(shown(t, command, doc)), says, "none waited")
+		r.Latency.Handover, r.Procs = resulttest.Summary(111_000), 1
+		text := flat(shown(t, command, doc))
+		require.Contains(t, text, "hand-over: from the call of Release")
+		require.Contains(t, text, says)
+		r.Procs = 2
+		text = flat(shown(t, command, doc))
+		require.Contains(t, text, "hand-over: from the call of Release")
+		require.NotContains(t, text, says)
+		r.Procs, r.Impl, doc.Config.Impls = 1, "slow", []string{"slow"}
+		require.NotContains(t, flat(shown(t, command, doc)), says, "others ask")
+	}
+}
+
 func TestFailuresStandBesideTheLatenciesOfTheOthers(t *testing.T) {
 	const means = "failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies"
 	for _, command := range []string{"compare", "sweep"} {

@@ -63,9 +63,7 @@ func (b *Blocks) compare(doc result.Document) {
 	b.Table(compareTable(doc))
 	b.Line("%s", legend(doc.Relative))
 	b.failuresMean(doc)
-	if slices.ContainsFunc(doc.Results, waits) {
-		b.Line(handoverMeans)
-	}
+	b.handovers(doc.Results...)
 	if len(doc.Config.Faults) > 0 {
 		b.Line("")
 	}

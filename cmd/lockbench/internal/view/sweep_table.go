@@ -18,6 +18,7 @@ func (b *Blocks) sweep(doc result.Document) {
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
 	b.failuresMean(doc)
+	b.handovers(doc.Results...)
 	b.growth(doc)
 }
 
