@@ -52,6 +52,18 @@ func TestLocksThatAreHeldAreNoCycles(t *testing.T) {
 	require.NotContains(t, text, "cycles/s")
 }
 
+func TestARunWithoutAnAuditClaimsNone(t *testing.T) {
+	held := resulttest.Result("muxlock", 1, 0)
+	held.Holding = &bench.Holding{Wanted: 1000, Held: 1000}
+	for _, r := range []*bench.Result{held, resulttest.Result("raw", 1, 1000)} {
+		for _, command := range []string{"run", "chaos"} {
+			text := shown(t, command, resulttest.Document(r))
+			require.Contains(t, text, "overlaps not audited")
+			require.NotContains(t, text, "overlaps 0")
+		}
+	}
+}
+
 func TestAnEmptyResultIsShown(t *testing.T) {
 	empty := &bench.Summary{Unit: "ns", P: map[string]int64{}}
 	r := &bench.Result{Impl: "muxlock", Latency: bench.Latencies{Service: empty, Acquire: empty, Release: empty, Cycle: empty}}

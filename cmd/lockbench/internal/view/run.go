@@ -40,7 +40,7 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		head += "  " + arrivals(r)
 	}
 	b.Line("%s", head)
-	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), overlaps(r), units.Number(r.Totals.LostValidity))
 	if r.Totals.Fenced > 0 {
 		b.Line("%s", fencesText(r))
 	}
@@ -63,6 +63,14 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.Line("%s", clientText(r))
 	b.fairness(r)
 	b.impacts("", []*bench.Result{r})
+}
+
+// overlaps writes how often two held one lock.
+func overlaps(r *bench.Result) string {
+	if !result.Audited(r) {
+		return "not audited"
+	}
+	return units.Number(r.Safety.Overlaps)
 }
 
 // fencesText writes the number of audited fencing tokens and their cost.
