@@ -128,6 +128,13 @@ func TestWhatIsWrongStandsAtTheHead(t *testing.T) {
 	require.NotContains(t, bad, "No two held")
 }
 
+func TestAPageClaimsAnAuditWhereOneRan(t *testing.T) {
+	locks, raw := full("muxlock", 1, 1), full("raw", 1, 9)
+	require.Contains(t, page(t, document("compare", locks, raw)), "No two held one lock at the same time, and every run is valid; not audited: raw.")
+	require.Contains(t, page(t, document("run", raw)), ">Every run is valid; not audited: raw.")
+	require.Contains(t, page(t, document("run", locks)), "and every run is valid.")
+}
+
 func TestAPageShowsWhatNeverGotItsLock(t *testing.T) {
 	r := full("muxlock", 1, 1)
 	h := bench.NewHistogram()

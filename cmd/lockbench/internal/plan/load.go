@@ -10,6 +10,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/usage"
 )
@@ -60,7 +61,8 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 	return nil
 }
 
-// refuseRaw returns an error if raw cannot make this load on so many masters.
+// refuseRaw returns an error if raw cannot make this load on so many masters, or lacks a figure of
+// the audit.
 func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
 	switch {
 	case set("rate"):
@@ -71,6 +73,11 @@ func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
 	for _, s := range f.faults {
 		if fault, err := faults.Parse(s, f.runOf(masters)); err == nil && fault.Kind.TakesAway() {
 			return usage.Errorf("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+	}
+	for _, s := range f.slos {
+		if o, err := result.ParseObjective(s); err == nil && o.OfAudit() {
+			return usage.Errorf("--slo %s cannot be used with --impl raw, which is not audited", o)
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
-	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op extend": false} {
+	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op extend": false, "--slo overlaps==0": false, "--slo failure_rate<1%": true} {
 		var f Flags
 		fs := pflag.NewFlagSet("compare", pflag.ContinueOnError)
 		f.Declare(fs, "muxlock,raw", 5, "text")
@@ -19,6 +19,18 @@ func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Equal(t, want, slices.Contains(p.Impls, "raw"), args)
 		require.Equal(t, want, strings.Contains(p.Args[0], "raw"), p.Args)
+	}
+}
+
+func TestAnObjectiveOnOverlapsNeedsAnAudit(t *testing.T) {
+	for args, want := range map[string]string{
+		"--impl raw --slo overlaps==0":         "--slo overlaps==0 cannot be used with --impl raw, which is not audited",
+		"--impl muxlock,raw --slo overlaps==0": "--slo overlaps==0 cannot be used with --impl raw, which is not audited",
+		"--op hold --slo overlaps==0":          "--slo overlaps==0 needs an audit: --op hold has none",
+	} {
+		fs, f := runFlags(t, strings.Fields(args)...)
+		_, err := f.Plan("run", fs)
+		require.EqualError(t, err, want)
 	}
 }
 

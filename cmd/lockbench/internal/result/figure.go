@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/stats"
@@ -22,6 +23,7 @@ type Figure struct {
 
 	read    func(*bench.Result) reading
 	needs   []need // a run must meet all of them to have the figure
+	audit   bool   // only of audited runs
 	counted bool   // a share of operations: the reading has part and whole
 	samples int64  // least whole that shows the figure; 0: no samples needed
 }
@@ -46,6 +48,7 @@ var (
 	waiting  = need{bench.Config.Waits, "workers that wait for shared names (--keys)"}
 	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
 	extends  = need{func(c bench.Config) bool { return c.Op == bench.Extend }, "--op extend"}
+	audit    = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "an audit: --op hold has none"}
 )
 
 var figures = []Figure{
@@ -56,8 +59,8 @@ var figures = []Figure{
 	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),
 	number("outlived", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Outlived) }),
 	number("lost_validity", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.LostValidity) }),
-	number("overlaps", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Safety.Overlaps) }),
-	number("fence_violations", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Safety.FenceViolations) }),
+	ofAudit("overlaps", func(s bench.Safety) int64 { return s.Overlaps }),
+	ofAudit("fence_violations", func(s bench.Safety) int64 { return s.FenceViolations }),
 	ratio("offered_per_s", "offered/s", bench.UnitCount, "nothing was measured", func(r *bench.Result) (float64, float64) { return float64(r.Totals.Offered), r.DurationS }),
 	ratio("cpu_ns_per_op", "cpu/cycle", bench.UnitNs, "no CPU time was measured", func(r *bench.Result) (float64, float64) { return r.Client.CPUNsPerOp, one(r.Client.CPUNsPerOp > 0) }),
 	ratio("allocs_per_op", "allocs/cycle", bench.UnitCount, "nothing was finished", func(r *bench.Result) (float64, float64) { return r.Client.AllocsPerOp, one(r.ThroughputPerS > 0) }),
@@ -103,6 +106,19 @@ func share(name string, of func(bench.Totals) (part, whole int64)) Figure {
 	f.counted = true
 	return f
 }
+
+// ofAudit makes a figure of audited runs.
+func ofAudit(name string, of func(bench.Safety) int64) Figure {
+	f := ratio(name, "", bench.UnitCount, "the run was not audited", func(r *bench.Result) (float64, float64) {
+		return float64(of(r.Safety)), one(Audited(r))
+	})
+	f.audit = true
+	return f.in(audit)
+}
+
+// Audited reports whether two holders of one lock would have been seen. The raw load has no locks,
+// and with op hold nobody else wants a name.
+func Audited(r *bench.Result) bool { return r.Impl != raw.Name && r.Holding == nil }
 
 // one is the whole of a ratio that is divided already.
 func one(known bool) float64 {

@@ -126,6 +126,9 @@ func (o Objective) Possible(cfg bench.Config) error {
 	return nil
 }
 
+// OfAudit reports whether only an audited run has the figure.
+func (o Objective) OfAudit() bool { return o.figure.audit }
+
 // Judge judges a result by the objective.
 func (o Objective) Judge(r *bench.Result) bench.SLO {
 	s := bench.SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}

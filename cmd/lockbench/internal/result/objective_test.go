@@ -114,6 +114,19 @@ func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 	require.Contains(t, o.Judge(r).Reason, "keeps no such percentile")
 }
 
+func TestOverlapsOfARunThatWasNotAuditedAreNotJudged(t *testing.T) {
+	o, err := ParseObjective("overlaps==0")
+	require.NoError(t, err)
+	audited, raw, holding := judged(), judged(), judged()
+	raw.Impl, holding.Holding = "raw", &bench.Holding{}
+	require.True(t, o.Judge(audited).Pass)
+	for _, r := range []*bench.Result{raw, holding} {
+		s := o.Judge(r)
+		require.False(t, s.Pass)
+		require.Equal(t, "the run was not audited", s.Reason)
+	}
+}
+
 func TestAFigureThatIsGoneSaysWhatReplacesIt(t *testing.T) {
 	for name, instead := range usage.Former {
 		if gone, ok := strings.CutPrefix(name, "figure "); ok {
@@ -192,6 +205,11 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	extending.Op = bench.Extend
 	o, _ := ParseObjective("extend.p50<1s")
 	require.NoError(t, o.Possible(extending))
+	holding := closedLoop()
+	holding.Op = bench.Hold
+	o, _ = ParseObjective("overlaps==0")
+	require.NoError(t, o.Possible(closed))
+	require.EqualError(t, o.Possible(holding), "--slo overlaps==0 needs an audit: --op hold has none")
 	shared.Procs = 1
 	o, _ = ParseObjective("handover_remote.p50<1s")
 	require.ErrorContains(t, o.Possible(shared), "--procs")

@@ -62,6 +62,22 @@ func TestWhatAcquiredNothingHasNoRatioButOfItsThroughput(t *testing.T) {
 	require.Nil(t, row.AllocsPerOp)
 }
 
+func TestALowerBoundHasNoRatio(t *testing.T) {
+	bounded := func(r *bench.Result) *bench.Result {
+		r.Latency.Cycle.Count, r.Latency.Cycle.Censored = 100, 5
+		return r
+	}
+	for name, results := range map[string][]*bench.Result{
+		"of the other":     {ran("ref", 1, 100, 1000), bounded(ran("new", 1, 100, 500)), ran("ref", 2, 100, 1000), ran("new", 2, 100, 250)},
+		"of the reference": {bounded(ran("ref", 1, 100, 1000)), ran("new", 1, 100, 500), ran("ref", 2, 100, 1000), ran("new", 2, 100, 250)},
+	} {
+		row := RelativeTo("ref", results)[1]
+		require.Equal(t, &Ratio{Median: 0.25, Min: 0.25, Max: 0.25}, row.P99, name)
+		require.Equal(t, &Ratio{Median: 0.375, Min: 0.25, Max: 0.5}, row.P50, name)
+		require.Nil(t, RelativeTo("ref", results[:2])[1].P99, name)
+	}
+}
+
 func TestMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
 	require.Equal(t, &Ratio{Median: 2.5, Min: 1, Max: 4}, over([]float64{4, 1, 3, 2}))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
@@ -49,6 +50,18 @@ func TestLocksThatAreHeldAreNoCycles(t *testing.T) {
 	require.Contains(t, text, "998 of 1,000 locks held for 5.0s  lost 3\n")
 	require.Contains(t, text, "111 commands a batch")
 	require.NotContains(t, text, "cycles/s")
+}
+
+func TestARunWithoutAnAuditClaimsNone(t *testing.T) {
+	held := resulttest.Result("muxlock", 1, 0)
+	held.Holding = &bench.Holding{Wanted: 1000, Held: 1000}
+	for _, r := range []*bench.Result{held, resulttest.Result("raw", 1, 1000)} {
+		for _, command := range []string{"run", "chaos"} {
+			text := shown(t, command, resulttest.Document(r))
+			require.Contains(t, text, "overlaps not audited")
+			require.NotContains(t, text, "overlaps 0")
+		}
+	}
 }
 
 func TestAnEmptyResultIsShown(t *testing.T) {
@@ -118,6 +131,45 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	text := flat(shown(t, "run", doc))
 	require.Contains(t, text, "longest wait 3.10ms, 3.1 times the mean")
 	require.Contains(t, text, "400 (80%) 100 (20%)")
+}
+
+func TestHandoversWithinOneProcessAreSaidToAskNoMaster(t *testing.T) {
+	const says = "all workers are in one process: there muxlock hands over without asking a master; --procs spreads them"
+	for _, command := range []string{"run", "compare", "sweep"} {
+		r := resulttest.Result("muxlock", 1, 1000)
+		doc := resulttest.Document(r)
+		doc.Sweep = result.NewSweep(nil, doc.Results)
+		require.NotContains(t, flat(shown(t, command, doc)), says, "none waited")
+		r.Latency.Handover, r.Procs = resulttest.Summary(111_000), 1
+		text := flat(shown(t, command, doc))
+		require.Contains(t, text, "hand-over: from the call of Release")
+		require.Contains(t, text, says)
+		r.Procs = 2
+		text = flat(shown(t, command, doc))
+		require.Contains(t, text, "hand-over: from the call of Release")
+		require.NotContains(t, text, says)
+		r.Procs, r.Impl, doc.Config.Impls = 1, "slow", []string{"slow"}
+		require.NotContains(t, flat(shown(t, command, doc)), says, "others ask")
+	}
+}
+
+func TestFailuresStandBesideTheLatenciesOfTheOthers(t *testing.T) {
+	const means = "failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies"
+	for _, command := range []string{"compare", "sweep"} {
+		some, none := resulttest.Result("muxlock", 1, 1000), resulttest.Result("slow", 1, 1000)
+		none.Totals.Offered = 500
+		doc := resulttest.Document(some, none)
+		doc.Sweep = result.NewSweep(nil, doc.Results)
+		require.NotContains(t, shown(t, command, doc), "failure rate")
+		some.Totals = bench.Totals{Offered: 2000, Failed: 1500, Timeouts: 1500, Acquired: 500}
+		text := shown(t, command, doc)
+		require.Regexp(t, `cycle p99 .*failure rate`, text)
+		require.Regexp(t, `muxlock .* 75.0%`, text)
+		require.Regexp(t, `slow .* 0%`, text)
+		require.Contains(t, flat(text), means+" are those of the others")
+		doc.Config.Rate = 200
+		require.Contains(t, flat(shown(t, command, doc)), means+" are those of the others, except response")
+	}
 }
 
 func TestRunTellsWhatItCostAndWhatDisturbedIt(t *testing.T) {

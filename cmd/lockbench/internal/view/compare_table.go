@@ -11,25 +11,47 @@ import (
 	"muxlock/internal/stats"
 )
 
-// sideBySide returns the figures of a comparison, beside throughput. The last ones only appear if
-// workers waited for each other at shared names.
+// sideBySide returns the figures of a comparison, beside throughput. The failure rate only appears
+// if operations failed, the last ones only if workers waited for each other at shared names.
 func sideBySide(doc result.Document) []result.Figure {
-	names := []string{"headline.p50", "headline.p99", "acquire.p50", "cpu_ns_per_op", "allocs_per_op"}
+	names := []string{"headline.p50", "headline.p99", failures, "acquire.p50", "cpu_ns_per_op", "allocs_per_op"}
 	if slices.ContainsFunc(doc.Results, waits) {
 		names = append(names, "acquired_per_s", "acquire.p99", "handover.p50", "handover_remote.p50", "jain", "max_wait_ns")
 	}
 	return shown(doc, names)
 }
 
-// shown returns the figures of these names that any run has.
+// shown returns the figures of these names that any run has. It leaves out failures if there were
+// none.
 func shown(doc result.Document, names []string) (figures []result.Figure) {
 	for _, name := range names {
 		f := result.MustFigure(name)
-		if _, ok := f.Median(doc.Results); ok {
+		if _, ok := f.Median(doc.Results); ok && (name != failures || failed(doc)) {
 			figures = append(figures, f)
 		}
 	}
 	return figures
+}
+
+// failures is a figure without which latencies mislead: they are of the operations that got their
+// lock.
+const failures = "failure_rate"
+
+// failed reports whether operations failed.
+func failed(doc result.Document) bool {
+	return slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Totals.Failed > 0 })
+}
+
+// failuresMean explains failures, if there were any.
+func (b *Blocks) failuresMean(doc result.Document) {
+	if !failed(doc) {
+		return
+	}
+	except := ""
+	if doc.Open() {
+		except = ", except response"
+	}
+	b.Line("failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies are those of the others%s", except)
 }
 
 // compare shows one line per implementation: medians over the rounds, and the ratio of the
@@ -40,9 +62,8 @@ func (b *Blocks) compare(doc result.Document) {
 	b.browser(Blocks{{Bars: &picture}})
 	b.Table(compareTable(doc))
 	b.Line("%s", legend(doc.Relative))
-	if slices.ContainsFunc(doc.Results, waits) {
-		b.Line(handoverMeans)
-	}
+	b.failuresMean(doc)
+	b.handovers(doc.Results...)
 	if len(doc.Config.Faults) > 0 {
 		b.Line("")
 	}

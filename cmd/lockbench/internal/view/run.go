@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"muxlock/bench"
@@ -39,7 +40,7 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		head += "  " + arrivals(r)
 	}
 	b.Line("%s", head)
-	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), overlaps(r), units.Number(r.Totals.LostValidity))
 	if r.Totals.Fenced > 0 {
 		b.Line("%s", fencesText(r))
 	}
@@ -54,9 +55,7 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
 	}
 	b.tail(r)
-	if waits(r) {
-		b.Line(handoverMeans)
-	}
+	b.handovers(r)
 	b.Table(masterTable(r.PerMaster))
 	if r.Holding != nil {
 		b.Line("%s", holdingText(r.Holding))
@@ -64,6 +63,14 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.Line("%s", clientText(r))
 	b.fairness(r)
 	b.impacts("", []*bench.Result{r})
+}
+
+// overlaps writes how often two held one lock.
+func overlaps(r *bench.Result) string {
+	if !result.Audited(r) {
+		return "not audited"
+	}
+	return units.Number(r.Safety.Overlaps)
 }
 
 // fencesText writes the number of audited fencing tokens and their cost.
@@ -115,7 +122,18 @@ func (b *Blocks) tail(r *bench.Result) {
 // waits reports whether workers waited for each other at shared names.
 func waits(r *bench.Result) bool { return r.Latency.Handover != nil }
 
-const handoverMeans = "hand-over: from the call of Release to the return of an Acquire that was waiting"
+// handovers explains hand-overs, if there were any.
+func (b *Blocks) handovers(results ...*bench.Result) {
+	if !slices.ContainsFunc(results, waits) {
+		return
+	}
+	b.Line("hand-over: from the call of Release to the return of an Acquire that was waiting")
+	within := func(r *bench.Result) bool { return waits(r) && strings.HasPrefix(r.Impl, "muxlock") }
+	spread := func(r *bench.Result) bool { return r.Procs > 1 }
+	if slices.ContainsFunc(results, within) && !slices.ContainsFunc(results, spread) {
+		b.Line("all workers are in one process: there muxlock hands over without asking a master; --procs spreads them")
+	}
+}
 
 // fairness shows how evenly workers and processes got their locks.
 func (b *Blocks) fairness(r *bench.Result) {

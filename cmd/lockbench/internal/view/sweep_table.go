@@ -17,12 +17,14 @@ import (
 func (b *Blocks) sweep(doc result.Document) {
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
+	b.failuresMean(doc)
+	b.handovers(doc.Results...)
 	b.growth(doc)
 }
 
 // swept returns the figures of a sweep. The first one is for an open loop only.
 func swept(doc result.Document) []result.Figure {
-	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", "handover.p50", "cpu_ns_per_op"}
+	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", failures, "handover.p50", "cpu_ns_per_op"}
 	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency.Response != nil }) {
 		names = names[1:]
 	}
@@ -90,8 +92,11 @@ func (b *Blocks) growth(doc result.Document) {
 	titles := labels(doc, swept(doc))
 	for n, f := range swept(doc) {
 		l := Lines{Title: titles[n], X: x, Y: counts}
-		if f.Unit == bench.UnitNs {
+		switch f.Unit {
+		case bench.UnitNs:
 			l.Y = Axis{Text: units.Duration, Log: true}
+		case bench.UnitShare:
+			l.Y = Axis{Text: units.Share}
 		}
 		for i, impl := range doc.Config.Impls {
 			line := Series{Name: impl, Color: i, Dots: true}
