@@ -34,6 +34,7 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Rate", "--rate", func(c *Config) { c.Rate = -1 }},
 		{"Rate", "--rate", func(c *Config) { c.Rate = math.Inf(1) }},
 		{"Rate", "--rate", func(c *Config) { c.Rate = math.NaN() }},
+		{"Rate", "--rate", func(c *Config) { c.Rate = MinRate / 2 }},
 		{"Arrivals", "--arrivals", func(c *Config) { c.Arrivals = "bursty" }},
 		{"Duration", "--duration", func(c *Config) { c.Duration = 0 }},
 		{"Warmup", "--warmup", func(c *Config) { c.Warmup = -1 }},
