@@ -142,6 +142,8 @@ func (c Config) Validate() error {
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
 	case (c.Op == Extend || c.Op == Hold) && c.Hold.Mean() > 0:
 		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
+	case c.Op == Hold && c.Think.Mean() > 0:
+		return wrong("Think", "think", "has no meaning with op %s, which holds all the time", c.Op)
 	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
 	case c.Op == Hold && c.Rate > 0:

@@ -42,6 +42,7 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Wait", "--wait", func(c *Config) { c.Wait = -1 }},
 		{"Dist", "--dist", func(c *Config) { c.Op, c.Dist = Extend, Uniform() }},
 		{"Hold", "--hold", func(c *Config) { c.Op, c.Hold = Extend, Fixed(1) }},
+		{"Think", "--think", func(c *Config) { c.Op, c.Think = Hold, Fixed(1) }},
 		{"Keys", "--keys", func(c *Config) { c.Op, c.Keys = Hold, 0 }},
 		{"Rate", "--rate", func(c *Config) { c.Op, c.Rate = Hold, 1 }},
 		{"Procs", "--procs", func(c *Config) { c.Procs = -1 }},
