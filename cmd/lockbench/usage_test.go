@@ -100,6 +100,8 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --rate -5":                                  "--rate",
 		"run --rate fast":                                "--rate",
 		"run --rate NaN":                                 "--rate",
+		"run --rate 1e-12":                               "--rate must be 0 (closed loop) or 0.001 to 10000000 per second, got 1e-12",
+		"run --op hold --think 5ms":                      "--think has no meaning with op hold",
 		"run --rate 100 --impl raw":                      "--rate",
 		"run --impl raw --fault stop:1":                  "--fault",
 		"run --rate 100 --think 1s":                      "--think",
