@@ -150,7 +150,7 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case "json":
 		return result.JSON(w, doc)
 	case "bench":
-		return result.WriteBench(w, doc.Results)
+		return result.WriteBench(w, doc)
 	case htmlFormat:
 		return html.Write(w, pageOf(doc))
 	case svgFormat:
