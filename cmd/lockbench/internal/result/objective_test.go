@@ -192,6 +192,10 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	extending.Op = bench.Extend
 	o, _ := ParseObjective("extend.p50<1s")
 	require.NoError(t, o.Possible(extending))
+	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,extend=1")))
+	require.NoError(t, o.Possible(extending))
+	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,try=1")))
+	require.ErrorContains(t, o.Possible(extending), "needs --op extend, or a mix with it")
 	shared.Procs = 1
 	o, _ = ParseObjective("handover_remote.p50<1s")
 	require.ErrorContains(t, o.Possible(shared), "--procs")
