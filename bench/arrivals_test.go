@@ -66,3 +66,14 @@ func TestUniformArrivalsHaveEqualGaps(t *testing.T) {
 		require.EqualValues(t, (i+1)*1_000_000, a.at)
 	}
 }
+
+func TestArrivalsOfTheLowestRateAscend(t *testing.T) {
+	cfg := Config{Workers: 1, Procs: maxProcs, Rate: MinRate}
+	cfg.proc = maxProcs - 1
+	s := newSchedule(cfg, nil)
+	for last := int64(0); last < int64(100*365*24*time.Hour); {
+		a := s.next()
+		require.Greater(t, a.at, last)
+		last = a.at
+	}
+}

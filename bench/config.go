@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -121,8 +120,8 @@ func (c Config) Validate() error {
 		return wrong("Hold", "hold", "must not be negative, nor spread too far, got %s", c.Hold)
 	case !c.Think.valid():
 		return wrong("Think", "think", "must not be negative, nor spread too far, got %s", c.Think)
-	case c.Rate < 0 || c.Rate > MaxRate || math.IsNaN(c.Rate):
-		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", MaxRate, c.Rate)
+	case c.Rate != 0 && !(c.Rate >= MinRate && c.Rate <= MaxRate):
+		return wrong("Rate", "rate", "must be 0 (closed loop) or %v to %d per second, got %v", MinRate, MaxRate, c.Rate)
 	case c.Rate > 0 && c.Think.Mean() > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != ArrivalsPoisson && c.Arrivals != ArrivalsUniform:
@@ -143,6 +142,8 @@ func (c Config) Validate() error {
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
 	case (c.Op == Extend || c.Op == Hold) && c.Hold.Mean() > 0:
 		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
+	case c.Op == Hold && c.Think.Mean() > 0:
+		return wrong("Think", "think", "has no meaning with op %s, which holds all the time", c.Op)
 	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
 	case c.Op == Hold && c.Rate > 0:
@@ -180,9 +181,11 @@ func wrong(field, flag, format string, args ...any) error {
 	return &ConfigError{Field: field, Flag: flag, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Values of Config.Arrivals, and the highest rate.
+// Values of Config.Arrivals, and the limits of a rate. At the lowest one and most processes, the time
+// of the next arrival still fits into nanoseconds.
 const (
 	ArrivalsPoisson = "poisson" // exponential gaps, as independent callers make them
 	ArrivalsUniform = "uniform" // equal gaps
+	MinRate         = 0.001
 	MaxRate         = 10_000_000
 )

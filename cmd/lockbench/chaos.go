@@ -102,6 +102,9 @@ var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
 
 // plan checks the command line and draws the faults.
 func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
+	if op := fs.Lookup("op").Value.String(); op == bench.Extend.String() || op == bench.Hold.String() {
+		return nil, usage.Errorf("--op %s cannot be used with chaos, whose workers share names: nobody else gets a name while it is held", op)
+	}
 	p, err := f.load.Plan("chaos", fs)
 	if err != nil {
 		return nil, err

@@ -188,10 +188,10 @@ func exitCode(err error) (code int, quiet bool) {
 func plain(err error) string {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap().Error()
-		if strings.HasPrefix(cause, "--") {
-			return cause
+		if !strings.HasPrefix(cause, "--") {
+			cause = fmt.Sprintf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
 		}
-		return fmt.Sprintf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
+		return strings.Replace(err.Error(), invalid.Error(), cause, 1)
 	}
 	return err.Error()
 }

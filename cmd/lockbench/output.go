@@ -54,9 +54,6 @@ type sink struct {
 
 // open checks that the output can be written, before anything is started.
 func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err error) {
-	if o.Page != "" && o.Page == o.File {
-		return nil, usage.Errorf("--html and --out name the same file, %s", o.Page)
-	}
 	if err := checkFormat(o.Format, formats); err != nil {
 		return nil, err
 	}
@@ -72,7 +69,18 @@ func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err err
 			return nil, usage.Errorf("--html: %w", err)
 		}
 	}
+	if s.file != nil && s.page != nil && sameFile(s.file, s.page) {
+		s.close()
+		return nil, usage.Errorf("--html and --out name the same file, %s", o.Page)
+	}
 	return s, nil
+}
+
+// sameFile reports whether a and b are one file, by whatever path.
+func sameFile(a, b *result.File) bool {
+	x, errX := a.Stat()
+	y, errY := b.Stat()
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // close removes files that were not completed.
@@ -142,7 +150,7 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case "json":
 		return result.JSON(w, doc)
 	case "bench":
-		return result.WriteBench(w, doc.Results)
+		return result.WriteBench(w, doc)
 	case htmlFormat:
 		return html.Write(w, pageOf(doc))
 	case svgFormat:

@@ -46,6 +46,18 @@ func TestAnEarlierResultStaysWhenTheRunFails(t *testing.T) {
 	require.NoFileExists(t, name+".partial")
 }
 
+func TestAPageAndAResultAreTwoFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "link")))
+	for _, page := range []string{"/r.json", "/./r.json", "/link/r.json"} {
+		_, stderr, code := lockbench(t, append(words(quick), "--out", dir+"/r.json", "--html", dir+page)...)
+		require.Equal(t, exitUsage, code, page)
+		require.Contains(t, stderr, "--html and --out name the same file, "+dir+page)
+		require.NoFileExists(t, dir+"/r.json.partial")
+	}
+}
+
 func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	needServer(t)

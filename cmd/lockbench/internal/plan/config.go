@@ -94,7 +94,7 @@ func take(fs *pflag.FlagSet, settings []commandline.Setting) error {
 			continue
 		}
 		if err := fs.Set(s.Flag, s.Value); err != nil {
-			return usage.Errorf("--%s %s: %w", s.Flag, s.Value, err)
+			return err // names the flag
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 	Declare(to, OfLock, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.load.TTL, "ttl", 10*time.Second, "lease of each lock")
 		fs.DurationVar(&f.load.Wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-		fs.DurationVar(&f.engine.MasterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+		fs.DurationVar(&f.engine.MasterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default; a probe waits five times as long")
 		fs.DurationVar(&f.engine.MaxTTL, "max-ttl", 0, "longest lease of any client of these masters; 0 = the engine's default, as for the next two flags")
 		fs.DurationVar(&f.engine.RetryHeld, "retry-held", 0, "mean delay before the next attempt at a held lock")
 		fs.DurationVar(&f.engine.RetrySplit, "retry-split", 0, "longest delay after a split vote")

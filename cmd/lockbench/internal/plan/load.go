@@ -91,12 +91,19 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 	case set("keys") && f.load.Dist == (bench.Dist{}):
 		return usage.Errorf("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
+	if f.engine.MasterTimeout < 0 {
+		return usage.Errorf("--master-timeout must not be negative, got %s", f.engine.MasterTimeout)
+	}
+	engine := slices.ContainsFunc(f.impl, func(name string) bool { return strings.HasPrefix(name, "muxlock") })
 	for _, given := range []struct {
 		flag string
 		time time.Duration
-	}{{"master-timeout", f.engine.MasterTimeout}, {"retry-held", f.engine.RetryHeld}, {"retry-split", f.engine.RetrySplit}} {
-		if given.time < 0 {
+	}{{"max-ttl", f.engine.MaxTTL}, {"retry-held", f.engine.RetryHeld}, {"retry-split", f.engine.RetrySplit}} {
+		switch {
+		case given.time < 0:
 			return usage.Errorf("--%s must not be negative, got %s", given.flag, given.time)
+		case given.time > 0 && !engine:
+			return usage.Errorf("--%s cannot be used with --impl %s: only muxlock takes it", given.flag, strings.Join(f.impl, ","))
 		}
 	}
 	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {

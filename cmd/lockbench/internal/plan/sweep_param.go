@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ var swept = map[string]string{
 	"hold": bench.UnitNs, "think": bench.UnitNs, "ttl": bench.UnitNs, "wait": bench.UnitNs,
 }
 
-// ParseParam parses NAME=VALUES. Commas separate values; each is a value of the flag, or
+// ParseParam parses NAME=VALUES. Commas separate values, see splitValues; each is a value of the flag, or
 // FROM..TOxFACTOR for FROM, FROM*FACTOR and so on up to TO.
 func ParseParam(s string) (result.SweepParam, error) {
 	name, list, ok := strings.Cut(s, "=")
@@ -37,7 +38,7 @@ func ParseParam(s string) (result.SweepParam, error) {
 		return result.SweepParam{}, usage.Errorf("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
 	}
 	p := result.SweepParam{Name: name, Unit: unit}
-	for text := range strings.SplitSeq(list, ",") {
+	for _, text := range splitValues(list) {
 		texts, err := expand(text, unit)
 		if err != nil {
 			return p, usage.Errorf("--param %s: %w", s, err)
@@ -54,6 +55,20 @@ func ParseParam(s string) (result.SweepParam, error) {
 	}
 	return p, nil
 }
+
+// splitValues splits a list at its commas, but for the one within lognormal:1ms,0.5 or hotspot:0.1,0.9.
+func splitValues(list string) (values []string) {
+	for text := range strings.SplitSeq(list, ",") {
+		if n := len(values); n > 0 && halfValue.MatchString(values[n-1]) {
+			values[n-1] += "," + text
+		} else {
+			values = append(values, text)
+		}
+	}
+	return values
+}
+
+var halfValue = regexp.MustCompile(`^(lognormal|hotspot)[:(][^,]*$`)
 
 // expand returns a single value, or the values of a range.
 func expand(text, unit string) ([]string, error) {

@@ -35,6 +35,9 @@ func TestParamTakesListsAndRanges(t *testing.T) {
 		{"ttl=1ms..1sx10", "1ms 10ms 100ms 1s", []float64{1e6, 1e7, 1e8, 1e9}},
 		{"hold=0,1ms,exp:1ms", "0 1ms exp:1ms", []float64{0, 1e6}},
 		{"dist=own,zipf:0.9", "own zipf:0.9", nil},
+		{"dist=own,hotspot:0.1,0.9,zipf:0.9", "own hotspot:0.1,0.9 zipf:0.9", nil},
+		{"hold=lognormal:1ms,0.5,lognormal(2ms,1),3ms", "lognormal:1ms,0.5 lognormal(2ms,1) 3ms", []float64{3e6}},
+		{"hold=lognormal:1ms", "lognormal:1ms", nil}, // the flag refuses it
 	} {
 		p, err := ParseParam(c.param)
 		require.NoError(t, err, c.param)

@@ -2,33 +2,36 @@ package result
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"muxlock/bench"
 )
 
-// WriteBench writes results in the Go benchmark format of benchstat, one line each. ns/op is the
-// measured time over the cycles, as with b.RunParallel. p50-ns and p99-ns are of Headline. It
-// leaves out runs without a cycle and percentiles that are lower bounds: the format has no way
-// to say them.
-func WriteBench(w io.Writer, results []*bench.Result) error {
+// WriteBench writes the results of doc in the Go benchmark format of benchstat, one line each. ns/op
+// is the measured time over the cycles, as with b.RunParallel. p50-ns and p99-ns are of Headline. A
+// percentile that is a lower bound is left out: the format has no way to say it. So is a run that is
+// not valid, broke safety or finished no cycle. Its line says why, and benchstat ignores that line.
+func WriteBench(w io.Writer, doc Document) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: muxlock/bench\n", runtime.GOOS, runtime.GOARCH)
-	if cpu := CurrentEnv().CPU; cpu != "" {
-		fmt.Fprintf(b, "cpu: %s\n", cpu)
+	for _, line := range [][2]string{{"goos", doc.Env.OS}, {"goarch", doc.Env.Arch}, {"pkg", "muxlock/bench"}, {"cpu", doc.Env.CPU}} {
+		if line[1] != "" {
+			fmt.Fprintf(b, "%s: %s\n", line[0], line[1])
+		}
 	}
-	for _, r := range results {
-		cycles := r.Latency.Cycle.Count
-		if cycles == 0 || r.ThroughputPerS == 0 {
+	for _, r := range doc.Results {
+		name := benchName(doc.Config, r)
+		if why := leftOut(r); why != "" {
+			fmt.Fprintf(b, "# left out: %s, round %d: %s\n", name, r.Round, why)
 			continue
 		}
 		h := r.Headline()
-		fmt.Fprintf(b, "%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t", benchName(r), runtime.GOMAXPROCS(0), cycles, 1e9/r.ThroughputPerS, r.ThroughputPerS)
+		fmt.Fprintf(b, "BenchmarkCycle/%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t", name, doc.Env.GOMAXPROCS, r.Latency.Cycle.Count, 1e9/r.ThroughputPerS, r.ThroughputPerS)
 		for _, p := range []string{"50", "99"} {
 			if !slices.Contains(h.AtLeast, p) {
 				fmt.Fprintf(b, "%d p%s-ns\t", h.P[p], p)
@@ -39,15 +42,45 @@ func WriteBench(w io.Writer, results []*bench.Result) error {
 	return b.Flush()
 }
 
-// benchName has the usual settings, and those that a sweep varies.
-func benchName(r *bench.Result) string {
-	name := fmt.Sprintf("BenchmarkCycle/impl=%s/masters=%d/workers=%d", r.Impl, r.Masters, r.Workers)
+// leftOut returns why a run is no benchmark, on one line; else "".
+func leftOut(r *bench.Result) string {
+	switch {
+	case r.Safety.Violated():
+		return fmt.Sprintf("%d overlaps, %d fence violations", r.Safety.Overlaps, r.Safety.FenceViolations)
+	case !r.Valid.OK:
+		return strings.Join(strings.Fields("not valid: "+strings.Join(r.Valid.Reasons, "; ")), " ")
+	case r.Latency.Cycle.Count == 0 || r.ThroughputPerS == 0:
+		return "no cycle was finished"
+	}
+	return ""
+}
+
+// benchName has the usual settings, those that a sweep varies, and op, dist, keys and rate where
+// they are not the default.
+func benchName(cfg Config, r *bench.Result) string {
+	name := fmt.Sprintf("impl=%s/masters=%d/workers=%d", r.Impl, r.Masters, r.Workers)
 	if r.Procs > 1 {
 		name += fmt.Sprintf("/procs=%d", r.Procs)
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.Setting)) {
+	settings := map[string]string{}
+	if cfg.Op != bench.AcquireRelease {
+		settings["op"] = cfg.Op.String()
+	}
+	if cfg.Rate > 0 {
+		settings["rate"] = strconv.FormatFloat(cfg.Rate, 'f', -1, 64)
+	}
+	own := bench.Dist{}.String()
+	settings["dist"] = cmp.Or(r.Setting["dist"], cfg.Dist.String())
+	if settings["dist"] != own || cfg.Op == bench.Hold {
+		settings["keys"] = strconv.Itoa(r.Keys)
+	}
+	if settings["dist"] == own {
+		delete(settings, "dist")
+	}
+	maps.Copy(settings, r.Setting)
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if !strings.Contains(name, "/"+key+"=") {
-			name += "/" + key + "=" + benchSafe.Replace(r.Setting[key])
+			name += "/" + key + "=" + benchSafe.Replace(settings[key])
 		}
 	}
 	return name

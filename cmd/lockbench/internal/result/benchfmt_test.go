@@ -22,33 +22,31 @@ func TestDocumentDescribesThisProgramAndMachine(t *testing.T) {
 	require.NotContains(t, string(b), "null")
 }
 
+// written is what WriteBench makes of results, measured on another machine.
+func written(t *testing.T, cfg Config, results ...*bench.Result) string {
+	t.Helper()
+	var out bytes.Buffer
+	env := Env{OS: "darwin", Arch: "arm64", CPU: "Apple M3", GOMAXPROCS: 8}
+	require.NoError(t, WriteBench(&out, Document{Env: env, Config: cfg, Results: results}))
+	return out.String()
+}
+
 // benched is a run of four workers.
 func benched() *bench.Result {
 	s := &bench.Summary{Count: 1000, P: map[string]int64{"50": 2000895, "99": 2000895}}
 	return &bench.Result{
 		Impl: "muxlock", Masters: 5, Workers: 4, ThroughputPerS: 1e9 / 4003500.0,
 		Latency: bench.Latencies{Response: s, Cycle: s}, Client: bench.Client{CPUNsPerOp: 1234.25, AllocsPerOp: 6},
+		Keys: 4, Valid: bench.Valid{OK: true},
 	}
 }
 
 func TestBenchLinesAreWhatBenchstatReads(t *testing.T) {
 	r := benched()
-	none := *r
-	none.Latency.Cycle = &bench.Summary{}
-	var out bytes.Buffer
-	require.NoError(t, WriteBench(&out, []*bench.Result{r, &none}))
-
-	var lines []string
-	for line := range strings.Lines(out.String()) {
-		if name, _, isKey := strings.Cut(line, ": "); isKey {
-			require.Contains(t, []string{"goos", "goarch", "pkg", "cpu"}, name)
-			continue
-		}
-		lines = append(lines, line)
-	}
-	require.Len(t, lines, 1, "no line for a run without cycles")
-	fields := strings.Fields(lines[0])
-	require.Regexp(t, `^BenchmarkCycle/impl=muxlock/masters=5/workers=4-\d+$`, fields[0])
+	head, line, _ := strings.Cut(written(t, Config{}, r), "Benchmark")
+	require.Equal(t, "goos: darwin\ngoarch: arm64\npkg: muxlock/bench\ncpu: Apple M3\n", head)
+	fields := strings.Fields(line)
+	require.Equal(t, "Cycle/impl=muxlock/masters=5/workers=4-8", fields[0])
 	require.Equal(t, "1000", fields[1])
 	units := map[string]string{}
 	for i := 2; i < len(fields); i += 2 {
@@ -60,6 +58,43 @@ func TestBenchLinesAreWhatBenchstatReads(t *testing.T) {
 	}, units)
 }
 
+func TestARunThatShowsNothingIsLeftOutWithTheReason(t *testing.T) {
+	for want, spoil := range map[string]func(*bench.Result){
+		"no cycle was finished":          func(r *bench.Result) { r.Latency.Cycle = &bench.Summary{} },
+		"2 overlaps, 0 fence violations": func(r *bench.Result) { r.Safety.Overlaps = 2 },
+		"not valid: rate not met; nothing was acquired: a b": func(r *bench.Result) {
+			r.Valid = bench.Valid{Reasons: []string{"rate not met", "nothing was acquired: a\nb"}}
+		},
+	} {
+		r := benched()
+		r.Round = 3
+		spoil(r)
+		out := written(t, Config{}, r, benched())
+		require.Contains(t, out, "\n# left out: impl=muxlock/masters=5/workers=4, round 3: "+want+"\nBenchmarkCycle/")
+		require.Equal(t, 1, strings.Count(out, "Benchmark"))
+	}
+}
+
+func TestEveryLoadHasABenchmarkNameOfItsOwn(t *testing.T) {
+	for want, cfg := range map[string]bench.Config{
+		"":                                   {Keys: 1000},
+		"/op=many:5":                         {Op: bench.Many(5)},
+		"/keys=4/op=hold":                    {Op: bench.Hold},
+		"/dist=uniform/keys=4":               {Dist: bench.Uniform()},
+		"/dist=zipf:0.9/keys=4":              {Dist: bench.Zipf(0.9)},
+		"/rate=0.5":                          {Rate: 0.5},
+		"/rate=1500000":                      {Rate: 1.5e6},
+		"/dist=uniform/keys=4/op=try/rate=7": {Dist: bench.Uniform(), Op: bench.Try, Rate: 7},
+	} {
+		require.Contains(t, written(t, Config{Config: cfg}, benched()), "\nBenchmarkCycle/impl=muxlock/masters=5/workers=4"+want+"-8\t")
+	}
+	swept := benched()
+	swept.Setting = map[string]string{"rate": "2k"}
+	require.Contains(t, written(t, Config{Config: bench.Config{Rate: 1000}}, swept), "/workers=4/rate=2k-8\t")
+	swept.Setting = map[string]string{"dist": "own"}
+	require.Contains(t, written(t, Config{Config: bench.Config{Dist: bench.Uniform()}}, swept), "/workers=4/dist=own-8\t")
+}
+
 func TestEverySettingOfASweepHasABenchmarkNameOfItsOwn(t *testing.T) {
 	r := benched()
 	for want, setting := range map[string]map[string]string{
@@ -69,8 +104,6 @@ func TestEverySettingOfASweepHasABenchmarkNameOfItsOwn(t *testing.T) {
 		"masters=5/workers=4/hold=file:_my_files_h.txt": {"hold": "file:/my files/h.txt"},
 	} {
 		r.Setting = setting
-		var out bytes.Buffer
-		require.NoError(t, WriteBench(&out, []*bench.Result{r}))
-		require.Regexp(t, `\nBenchmarkCycle/impl=muxlock/`+want+`-\d+\t`, out.String())
+		require.Contains(t, written(t, Config{}, r), "\nBenchmarkCycle/impl=muxlock/"+want+"-8\t")
 	}
 }

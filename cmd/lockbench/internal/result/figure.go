@@ -47,7 +47,7 @@ var (
 	openLoop = need{func(c bench.Config) bool { return c.Rate > 0 }, "an open loop (--rate)"}
 	waiting  = need{bench.Config.Waits, "workers that wait for shared names (--keys)"}
 	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
-	extends  = need{func(c bench.Config) bool { return c.Op == bench.Extend }, "--op extend"}
+	extends  = need{func(c bench.Config) bool { return c.Op.Extends() }, "--op extend, or a mix with it"}
 	audit    = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "an audit: --op hold has none"}
 )
 

@@ -205,6 +205,10 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	extending.Op = bench.Extend
 	o, _ := ParseObjective("extend.p50<1s")
 	require.NoError(t, o.Possible(extending))
+	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,extend=1")))
+	require.NoError(t, o.Possible(extending))
+	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,try=1")))
+	require.ErrorContains(t, o.Possible(extending), "needs --op extend, or a mix with it")
 	holding := closedLoop()
 	holding.Op = bench.Hold
 	o, _ = ParseObjective("overlaps==0")
