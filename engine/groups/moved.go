@@ -41,8 +41,9 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 	})
 	m.second.DoMany(ctx, rest, func(j int, out *pipeline.Outcome, err error) {
 		i := at[j]
-		if undo := reqs[i]; err != nil && undo.Op.Takes() { // the engine undoes only what was decided
-			undo.Op, undo.Set, undo.Origin = pipeline.Release, 0, outs[i].Origin
+		// The engine undoes what was decided, but of a choice only what was granted by the outcome of both.
+		if undo := reqs[i]; undo.Op.Takes() && (err != nil || undo.OneOf && out.Verdict != quorum.Won) {
+			undo.Op, undo.Set, undo.OneOf, undo.Origin = pipeline.Release, 0, false, outs[i].Origin
 			m.Pipe.Post(undo)
 		}
 		joined := both(outs[i], *out)

@@ -118,6 +118,27 @@ func TestARenewedMovedLockCountsTheVotesOfAllMasters(t *testing.T) {
 	})
 }
 
+// A process of another step has the slot in the second group only.
+func TestASlotThatOneGroupRefusesIsLeftInTheOther(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		defer e.Close()
+		first, err := e.TryAcquirePermit(t.Context(), "name", 2, 9*time.Second)
+		require.NoError(t, err)
+		_, two := e.r.find("name")
+		theirs, err := w.alone(t, two.id).TryAcquirePermit(t.Context(), "name", 2, 9*time.Second)
+		require.NoError(t, err)
+		for range 10 {
+			_, err = e.TryAcquirePermit(t.Context(), "name", 2, 9*time.Second)
+			require.ErrorIs(t, err, engine.ErrTaken)
+		}
+		require.NoError(t, theirs.Release(t.Context()))
+		synctest.Wait()
+		require.Empty(t, w.having(fmt.Sprintf("__muxlock__:slot:%d:name", theirs.Slot())))
+		require.NoError(t, first.Release(t.Context()))
+	})
+}
+
 func TestAMovedLockEndsWhenOneGroupAnswersNoMore(t *testing.T) {
 	asEither(t, func(t *testing.T, w world, now, next string) {
 		for _, group := range []string{"a", "b"} {
