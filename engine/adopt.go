@@ -53,24 +53,19 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 	if c.state, _, _, err = e.names.join(&c, false); err != nil {
 		return nil, err
 	}
-	lock, err := c.adopt(ctx, pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign})
+	extend := pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign}
+	out, err := e.at(key).Do(ctx, extend)
+	if err == nil {
+		err = e.refusal(anExtend, out)
+	}
+	var lock *Lock
+	if err == nil {
+		lock = grant(e, c.state, extend, int(out.Tally.Granted), sentAt(out, now), clock.Now())
+		lock.lease.longest = e.cfg.MaxTTL // what the first holder asked for is not known
+		lock, err = c.take(lock)
+	}
 	if err != nil {
 		c.state.stopContending(false)
 	}
 	return lock, err
-}
-
-// adopt asks the masters for an extend, and makes a lease of it.
-func (c *contender) adopt(ctx context.Context, extend pipeline.Request) (*Lock, error) {
-	e := c.e
-	out, err := e.at(extend.Name).Do(ctx, extend)
-	if err == nil {
-		err = e.refusal(anExtend, out)
-	}
-	if err != nil {
-		return nil, err
-	}
-	lock := grant(e, c.state, extend, int(out.Tally.Granted), sentAt(out, c.asked), clock.Now())
-	lock.lease.longest = e.cfg.MaxTTL // what the first holder asked for is not known
-	return c.take(lock)
 }

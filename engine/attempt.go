@@ -52,27 +52,23 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	if out.Verdict == quorum.Won && redlock.Validity(a.ttl, elapsed, a.drift) > 0 {
 		return step{hold: true}
 	}
-	s := a.retry(kindOf(out.Verdict, ErrTaken))
+	s, splits := a.retry(kindOf(out.Verdict, ErrTaken)), a.splits
+	a.splits = 0
 	switch {
 	case out.Denied != nil && out.Verdict == quorum.NoQuorum: // else enough masters have answered
 		s.kind, s.again = ErrDenied, false
 	case out.Verdict == quorum.Won:
 		s.kind = ErrExpired
-		a.splits = 0
 	case out.Verdict == quorum.Denied && out.Tally.Granted > 0:
 		// Several callers came at once, and none won. They are served best by
 		// meeting again soon, spread over several round trips. Or somebody holds it on
 		// a bare quorum, and the masters that refuse are the last to answer.
-		s.from, s.to = redlock.SplitDelay(a.split, a.held, a.splits)
-		s.await = a.splits > 0
-		a.splits++
+		s.from, s.to = redlock.SplitDelay(a.split, a.held, splits)
+		s.await, a.splits = splits > 0, splits+1
 		a.crowd.Lost(elapsed)
 	case out.Verdict == quorum.Denied:
 		s.from, s.to, s.await = 0, 0, true
-		a.splits = 0
 		a.crowd.Lost(elapsed)
-	default:
-		a.splits = 0
 	}
 	return s
 }

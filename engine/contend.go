@@ -32,26 +32,17 @@ type contender struct {
 	intended     clock.Instant // when it last kept new readers out; zero: never
 	keptFrom     clock.Instant // when it first did
 	asksSoon     bool          // readers have the name or may have, or an intent keeps c out: nobody says when that ends
-	shared       bool          // it wants to read
+	kind         waiterKind
 	readers      bool          // a writer: they had the name; before it contends: the last time
 	theirs       time.Duration // for how long to leave the name to readers before it joins again
 	limit        int           // of the permits of which it wants one; 0: it wants none
 	waitWhenFull bool
 }
 
-func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	c := e.newContender(most, waitWhenFull)
-	return c.acquire(ctx, name, ttl)
-}
-
-func (c *contender) acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
+func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool, kind waiterKind) (*Lock, error) {
+	c := e.newContender(most, waitWhenFull, kind)
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
-	}
-	if !c.shared {
-		if err := c.e.refuseUpgrade(ctx, c.name); err != nil {
-			return nil, err
-		}
 	}
 	lock, err := c.queue(ctx, c.most != 1)
 	if lock == nil && err == nil {
@@ -61,15 +52,15 @@ func (c *contender) acquire(ctx context.Context, name string, ttl time.Duration)
 		c.withdraw()
 	}
 	if err != nil {
-		return nil, c.e.notAcquired(name, c.asked, c.made, err)
+		return nil, e.notAcquired(name, c.asked, c.made, err)
 	}
 	return lock, nil
 }
 
 // newContender returns one that makes at most most attempts; 0 = no limit.
-func (e *Engine) newContender(most int, waitWhenFull bool) contender {
+func (e *Engine) newContender(most int, waitWhenFull bool, kind waiterKind) contender {
 	return contender{
-		e: e, waitWhenFull: waitWhenFull,
+		e: e, kind: kind, waitWhenFull: waitWhenFull,
 		attempts: attempts{drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit},
 	}
 }
@@ -94,6 +85,9 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 		e.counts.overloaded.Add(1)
 		return e.notAcquired(name, c.asked, 0, ErrOverloaded)
 	}
+	if c.kind != reads {
+		return e.refuseUpgrade(ctx, c.name)
+	}
 	return nil
 }
 
@@ -106,9 +100,8 @@ func (c *contender) quit(why error) error {
 
 // queue makes c the contender at once or after a wait, or returns a lock that was handed over.
 func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
-	e := c.e
 	for {
-		n, w, lock, err := e.names.join(c, wait)
+		n, w, lock, err := c.e.names.join(c, wait)
 		c.state = n
 		if theirs := c.theirs; theirs > 0 {
 			c.theirs = 0
@@ -117,31 +110,18 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 			}
 			continue
 		}
-		switch {
-		case lock != nil && lock.collect(c.asked):
-			return lock, nil
-		case lock != nil: // its validity ran out on the way
-			continue
+		if w != nil {
+			got, err := c.park(ctx, w)
+			if err != nil {
+				return nil, err
+			}
+			c.begin = clock.Now()
+			lock, c.inherited, c.yieldFirst = got.lock, got.inherited, got.yieldFirst
 		}
-		if errors.Is(err, ErrTaken) {
-			e.counts.taken.Add(1)
+		if lock == nil || lock.collect(c.asked) {
+			return lock, err
 		}
-		if w == nil {
-			return nil, err
-		}
-		got, err := c.park(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		c.begin = clock.Now()
-		if got.lock == nil {
-			c.inherited, c.yieldFirst = got.inherited, got.yieldFirst
-			return nil, nil
-		}
-		if got.lock.collect(c.asked) {
-			return got.lock, nil
-		}
-		got.lock.lease.giveUp() // its validity ran out on the way: start over
+		lock.lease.giveUp() // its validity ran out on the way: start over
 	}
 }
 
@@ -215,7 +195,7 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 
 // delay waits for as long as next says.
 func (c *contender) delay(ctx context.Context, next step) error {
-	if next.await || c.shared && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
+	if next.await || c.kind == reads && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
 		return c.await(ctx, c.name, next)
 	}
 	return c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
@@ -230,7 +210,7 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 	if err := c.awaken(ctx, name); err != nil {
 		return err
 	}
-	if c.shared { // all readers may come at once
+	if c.kind == reads { // all readers may come at once
 		return nil
 	}
 	c.crowd.Woken(clock.Now().Sub(asked))
@@ -264,7 +244,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	}
 	req.Origin, req.Fence = out.Origin, out.Fence
 	c.sample(&out, handed)
-	if c.shared {
+	if c.kind == reads {
 		c.asksSoon = out.Held < quorum.Size(len(e.cfg.Masters))
 	} else if e.mustRaise(&out) {
 		second, err := e.at(c.name).Do(ctx, e.raising(req, &out))
@@ -284,12 +264,12 @@ func (c *contender) request(name string) pipeline.Request {
 	// A token is used for one attempt only: a late release of this attempt must
 	// not take away the votes of the next.
 	newToken := token.For
-	if c.shared {
+	if c.kind == reads {
 		newToken = token.ForReader
 	}
 	return pipeline.Request{
 		Op: pipeline.Acquire, Name: name, Token: newToken(c.e.cfg.Holder), TTL: c.ttl,
-		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: c.shared,
+		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: c.kind == reads,
 	}
 }
 

@@ -68,20 +68,18 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
 		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL,
 	})
-	if err != nil {
-		events.close()
+	if err == nil {
+		events.assumed(&cfg, masters)
+		return newEngine(cfg, pipe, events), nil
 	}
-	if start := (*pipeline.StartError)(nil); errors.As(err, &start) && start.Misconfigured {
+	events.close()
+	switch start := (*pipeline.StartError)(nil); {
+	case errors.As(err, &start) && start.Misconfigured:
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)
-	}
-	if errors.Is(err, ErrConfigMismatch) {
+	case errors.Is(err, ErrConfigMismatch):
 		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
-	}
-	events.assumed(&cfg, masters)
-	return newEngine(cfg, pipe, events), nil
+	return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
 func newEngine(cfg Config, pipe pipe, events *events) *Engine {
@@ -127,14 +125,14 @@ func (e *Engine) Ready(ctx context.Context) error {
 // joined if it ended the wait. errors.As finds the votes as an *AttemptError. Acquire follows the Redlock
 // algorithm as redis.io gives it.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
+	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, takes)
 }
 
 // TryAcquire is Acquire with one attempt. It returns ErrTaken when somebody holds the lock, ErrNoQuorum
 // or ErrExpired, within about twice Config.MasterTimeout. While somebody in this engine holds the lock or
 // waits for it, TryAcquire returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquire(ctx, name, ttl, 1, false)
+	return e.acquire(ctx, name, ttl, 1, false, takes)
 }
 
 // Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics. The ctx of fn

@@ -68,8 +68,13 @@ func newEvents(cfg *Config) *events {
 }
 
 // add queues an event of a lock. A required one is not dropped for others that are not.
-func (q *events) add(required bool, deliver func()) {
-	q.put(required, event{deliver: deliver})
+func (q *events) add(required bool, deliver func()) { q.put(required, event{deliver: deliver}) }
+
+// log queues a warning of the log.
+func (q *events) log(required bool, text string, attributes ...any) {
+	if q != nil && q.logger != nil {
+		q.add(required, func() { q.logger.Warn(text, attributes...) })
+	}
 }
 
 func (q *events) put(required bool, added event) {
@@ -88,14 +93,7 @@ func (q *events) put(required bool, added event) {
 		q.makeRoomLocked(required, added.master)
 	}
 	*into = append(*into, added)
-	q.wake()
-}
-
-func (q *events) wake() {
-	select {
-	case q.wakeup <- struct{}{}:
-	default: // run is on its way already
-	}
+	wake(q.wakeup)
 }
 
 // makeRoomLocked drops the oldest event. Of the required ones it drops the last of the same master, or the
@@ -180,7 +178,7 @@ func (q *events) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	q.wake()
+	wake(q.wakeup)
 	select {
 	case <-q.ended:
 	case <-time.After(closeWait):

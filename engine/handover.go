@@ -58,13 +58,13 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	if l.short && w.ttl <= l.ttl { // and about to be renewed
 		least = line.Passed(w.ttl) / 2
 	}
+	l.ttl = w.ttl // what its renewals ask for
 	if l.until.Left(now) < least {
 		n.contendNextLocked(false, l)
 		return false, false
 	}
-	l.ttl = w.ttl // what its renewals ask for
 	q.popLocked()
-	l.holder = l.handleLocked()
+	l.holder = l.handle()
 	w.lock = l.holder
 	if w.stop != nil {
 		go w.stop()
@@ -73,13 +73,9 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	return false, false
 }
 
-// handleLocked returns the handle of a further holder.
-func (l *lease) handleLocked() *Lock {
-	h := &Lock{lease: l}
-	if l.fencing > 0 {
-		h.fence = fencing.Fence(l.fencing, l.handed)
-	}
-	return h
+// handle returns the handle of a further holder.
+func (l *lease) handle() *Lock {
+	return &Lock{lease: l, fence: fencing.Fence(l.fencing, l.handed)}
 }
 
 // collect completes a hand-over. It reports false if the lock was lost on its way to the caller.
@@ -98,14 +94,8 @@ func (l *Lock) collect(asked clock.Instant) bool {
 // and returns nil.
 func (c *contender) inherit(ctx context.Context) *Lock {
 	l := c.inherited
-	l.state.shard.mu.Lock()
-	l.ttl = c.ttl
-	l.state.shard.unlock()
-	if err := l.extend(ctx, nil, c.ttl); err == nil {
-		l.state.shard.mu.Lock()
-		next := l.handleLocked()
-		l.state.shard.unlock()
-		if lock, err := c.take(next); err == nil {
+	if l.extend(ctx, nil, c.ttl) == nil {
+		if lock, err := c.take(l.handle()); err == nil {
 			return lock
 		}
 	}

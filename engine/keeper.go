@@ -110,7 +110,7 @@ func (k *keeper) answer(a answer) {
 	k.mu.Lock()
 	k.answers = append(k.answers, a)
 	k.mu.Unlock()
-	k.wake()
+	wake(k.wakeup)
 }
 
 // schedule makes run call onDue no later than at.
@@ -128,7 +128,7 @@ func (k *keeper) schedule(l *lease, at clock.Instant) {
 		return
 	}
 	if l.index == 1 {
-		k.wake()
+		wake(k.wakeup)
 	}
 }
 
@@ -140,10 +140,11 @@ func (k *keeper) unschedule(l *lease) {
 	}
 }
 
-func (k *keeper) wake() {
+// wake signals c, which has capacity 1.
+func wake(c chan struct{}) {
 	select {
-	case k.wakeup <- struct{}{}:
-	default:
+	case c <- struct{}{}:
+	default: // it is signalled already
 	}
 }
 

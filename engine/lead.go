@@ -47,7 +47,7 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 	}
 	orDefault(&ttl, e.cfg.TTL)
 	for {
-		lock, err := e.acquire(ctx, name, ttl, 0, true)
+		lock, err := e.acquire(ctx, name, ttl, 0, true, takes)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 			return oneline.Join(err, end)
 		}
 		if failed != nil && !(ended && errors.Is(failed, context.Canceled)) {
-			e.leaderFailed(name, failed)
+			e.events.log(false, "leader failed", slog.String("lock", name), slog.Any("error", failed))
 		}
 		if ended {
 			continue
@@ -121,18 +121,5 @@ func (l *Lock) watch(grace time.Duration, returned <-chan struct{}) {
 	case <-returned:
 		return
 	}
-	if q := l.lease.e.events; q != nil && q.logger != nil {
-		name, cause := l.Name(), l.Err()
-		q.add(true, func() {
-			q.logger.Warn("leader goes on without its lock", slog.String("lock", name), slog.Any("cause", cause))
-		})
-	}
-}
-
-func (e *Engine) leaderFailed(name string, err error) {
-	if q := e.events; q != nil && q.logger != nil {
-		q.add(false, func() {
-			q.logger.Warn("leader failed", slog.String("lock", name), slog.Any("error", err))
-		})
-	}
+	l.lease.e.events.log(true, "leader goes on without its lock", slog.String("lock", l.Name()), slog.Any("cause", l.Err()))
 }

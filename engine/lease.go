@@ -57,10 +57,7 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	l.name, l.token, l.origin, l.fencing, l.shared, l.since = req.Name, req.Token, req.Origin, req.Fence, req.Shared, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
-	both.lock.lease = l
-	if l.fencing > 0 {
-		both.lock.fence = fencing.Fence(l.fencing, 0)
-	}
+	both.lock.lease, both.lock.fence = l, fencing.Fence(l.fencing, 0)
 	return &both.lock
 }
 
@@ -87,11 +84,7 @@ func (l *lease) endLocked() {
 	if !l.ended {
 		l.ended = true
 		l.e.keeper.unschedule(l)
-		if n := l.state; l.shared {
-			if n.apart = slices.DeleteFunc(n.apart, func(other *lease) bool { return other == l }); len(n.apart) == 0 {
-				n.apart = nil
-			}
-		}
+		l.state.apart = slices.DeleteFunc(l.state.apart, func(other *lease) bool { return other == l })
 	}
 }
 
@@ -104,9 +97,9 @@ func (l *lease) giveUp() {
 	l.e.undo(req)
 }
 
-// expireLocked ends the lease if its validity has run out.
+// expireLocked ends the lease, if there is one, when its validity has run out.
 func (l *lease) expireLocked(now clock.Instant) {
-	if !l.ended && l.until.Reached(now) {
+	if l != nil && !l.ended && l.until.Reached(now) {
 		l.expired = true
 		l.loseLocked(oneline.Join(ErrExpired, l.fault))
 	}
@@ -124,9 +117,9 @@ func (l *lease) holders(yield func(*Lock) bool) {
 	}
 }
 
-// loseLocked ends the lease for the given cause; the next waiter contends.
+// loseLocked ends the lease, if there is one, for the given cause; the next waiter contends.
 func (l *lease) loseLocked(cause error) {
-	if l.ended {
+	if l == nil || l.ended {
 		return
 	}
 	l.endLocked()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ func (l *Lock) Fence() uint64 { return l.fence }
 func (l *Lock) Reveal() string {
 	l.lock()
 	defer l.unlock()
-	if l.end != nil && !l.lease.ended {
-		return ""
-	}
-	if l.lease.shared {
+	if l.lease.shared || l.end != nil && !l.lease.ended {
 		return ""
 	}
 	l.lease.revealed = true
@@ -134,15 +132,22 @@ func (l *Lock) Done() <-chan struct{} {
 // context.Cause. It ends before a Release or Close returns, and a moment after a loss was found. Valid is
 // false by then. Call the CancelFunc when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	return contextOf(parent, l)
+}
+
+// contextOf returns a copy of parent that ends with the first of the locks.
+func contextOf(parent context.Context, locks ...*Lock) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	if end := l.link(&cancel); end != nil {
-		cancel(end)
-		return ctx, func() {}
+	for _, l := range locks {
+		if end := l.link(&cancel); end != nil {
+			cancel(end)
+			break
+		}
 	}
 	return ctx, func() {
-		why := l.unlink(&cancel)
-		if why == nil {
-			why = context.Canceled
+		why := context.Canceled
+		for _, l := range locks {
+			why = cmp.Or(l.unlink(&cancel), why)
 		}
 		cancel(why)
 	}

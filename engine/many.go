@@ -1,14 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"muxlock/pipeline"
 )
-
-// This file takes and releases the locks of many names in one call.
 
 // A Result is what became of one name of AcquireMany: the lock, or why there is none.
 type Result struct {
@@ -31,7 +30,7 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 	asked, index := make([]contender, 0, len(names)), make([]int, 0, len(names))
 	reqs := make([]pipeline.Request, 0, len(names))
 	for i, name := range names {
-		c := e.newContender(1, false)
+		c := e.newContender(1, false, takes)
 		err := c.ask(ctx, name, ttl)
 		if err == nil {
 			if _, err = c.queue(ctx, false); err != nil {
@@ -98,24 +97,16 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 	if ctx == nil { // as in Release
 		ctx = context.Background()
 	}
-	errs, failed := make([]error, len(locks)), false
-	note := func(i int, err error) {
-		errs[i], failed = err, failed || err != nil
-	}
-	releases := make([]release, len(locks))
+	errs, releases := make([]error, len(locks)), make([]release, len(locks))
 	var ended []contexts
 	for i, l := range locks {
 		switch {
 		case l == nil:
 		case l.lease.e != e:
-			note(i, invalid(fmt.Sprintf("locks[%d]", i), "is a lock of another engine"))
+			errs[i] = invalid(fmt.Sprintf("locks[%d]", i), "is a lock of another engine")
 		default:
-			r := release{lock: l, began: l.lock()}
-			if err := r.beginLocked(); err != nil {
-				note(i, err)
-			} else {
-				releases[i] = r
-			}
+			releases[i] = release{lock: l, began: l.lock()}
+			errs[i] = releases[i].beginLocked()
 			ended = append(ended, l.lease.state.shard.unlockEnded()...)
 		}
 	}
@@ -123,7 +114,7 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 	index, reqs := make([]int, 0, len(locks)), make([]pipeline.Request, 0, len(locks))
 	for i := range releases {
 		r := &releases[i]
-		if r.lock == nil {
+		if r.lock == nil || errs[i] != nil {
 			continue
 		}
 		r.began = r.lock.lock()
@@ -134,9 +125,9 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 		}
 	}
 	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		note(index[i], releases[index[i]].end(ctx, &reqs[i], out, err))
+		errs[index[i]] = releases[index[i]].end(ctx, &reqs[i], out, err)
 	})
-	if !failed {
+	if cmp.Or(errs...) == nil {
 		return nil
 	}
 	return errs

@@ -164,29 +164,21 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 		return nil, nil, nil, ErrClosed
 	}
 	n = s.stateLocked(c.name, c.begin)
-	kind := takes
-	if c.shared {
-		kind = reads
-	}
+	beside := c.kind == reads && n.lease != nil && n.lease.shared && n.first == nil
 	switch {
 	case n.idleLocked():
-		if c.comesBackLocked(n) {
-			return n, nil, nil, nil
-		}
-		n.contending = true
-		return n, nil, nil, nil
-	case c.shared && n.lease != nil && n.lease.shared && n.first == nil:
-		if n.lease.mayJoinLocked(c.ttl, c.begin) {
-			return n, nil, n.lease.joinLocked(c.ttl), nil
-		}
+		n.contending = !c.comesBackLocked(n)
+	case beside && n.lease.mayJoinLocked(c.ttl, c.begin):
+		lock = n.lease.joinLocked(c.ttl)
+	case beside:
 		n.apart, n.lease, n.contending = append(n.apart, n.lease), nil, true
-		return n, nil, nil, nil
 	case !wait:
-		return n, nil, nil, errTakenHere
+		c.e.counts.taken.Add(1)
+		err = errTakenHere
+	default:
+		w = n.queueLocked(c, c.begin)
 	}
-	w = n.queueLocked(c.ttl, kind, c.begin)
-	w.limit = c.limit
-	return n, w, nil, nil
+	return n, w, lock, err
 }
 
 // stateLocked returns the state of a name.
@@ -203,16 +195,14 @@ func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 			time.AfterFunc(sweepEvery, s.sweep)
 		}
 	}
-	if n.lease != nil {
-		n.lease.expireLocked(now) // may leave the name to us, or to those who wait already
-	}
+	n.lease.expireLocked(now) // may leave the name to us, or to those who wait already
 	return n
 }
 
 // queueLocked puts a waiter into the queue.
-func (n *nameState) queueLocked(ttl time.Duration, kind waiterKind, now clock.Instant) *waiter {
+func (n *nameState) queueLocked(c *contender, now clock.Instant) *waiter {
 	w := n.shard.table.waiters.Get().(*waiter)
-	w.ttl, w.kind, w.queued = ttl, kind, true
+	w.ttl, w.kind, w.limit, w.queued = c.ttl, c.kind, c.limit, true
 	if w.prev = n.last; w.prev == nil {
 		n.first = w
 	} else {
@@ -249,13 +239,11 @@ func (s *shard) sweep() {
 func (s *shard) sweepLocked(now clock.Instant) {
 	before := len(s.states)
 	for name, n := range s.states {
-		if n.lease != nil {
-			n.lease.expireLocked(now)
-		}
+		n.lease.expireLocked(now)
 		for _, l := range slices.Clone(n.apart) {
 			l.expireLocked(now)
 		}
-		if n.idleLocked() && n.apart == nil && n.asking == 0 {
+		if n.idleLocked() && len(n.apart) == 0 && n.asking == 0 {
 			delete(s.states, name)
 		}
 	}
@@ -394,10 +382,8 @@ func (t *nameTable) close() {
 				w.closed = true
 				w.ready <- struct{}{}
 			}
-			for _, l := range slices.Concat(n.apart, []*lease{n.lease}) {
-				if l != nil {
-					l.loseLocked(ErrClosed)
-				}
+			for _, l := range append(slices.Clone(n.apart), n.lease) {
+				l.loseLocked(ErrClosed)
 			}
 			if n.awaited = n.contending; n.awaited {
 				t.awaited.Add(1)

@@ -46,7 +46,7 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	if limit < 1 || limit > mostPermits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, mostPermits)
 	}
-	c := permitContender{contender: e.newContender(most, waitWhenFull)}
+	c := permitContender{contender: e.newContender(most, waitWhenFull, takes)}
 	c.limit, c.name = limit, inside.SlotPrefix+":"
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
@@ -66,11 +66,11 @@ func (c *permitContender) contend(ctx context.Context) (*Lock, error) {
 		return nil, err
 	}
 	defer c.end()
-	if queues && c.most == 1 {
+	switch {
+	case queues && c.most == 1:
 		c.e.counts.taken.Add(1)
 		return nil, errTakenHere
-	}
-	if queues {
+	case queues:
 		if lock, err := c.wait(ctx, step{}); lock != nil || err != nil {
 			return lock, err
 		}
@@ -83,7 +83,11 @@ func (c *permitContender) end() {
 	if c.state != nil {
 		c.state.stopContending(c.yieldFirst)
 	}
-	c.e.names.endPermit(c.name)
+	s := c.e.names.shard(c.name)
+	s.mu.Lock()
+	s.states[c.name].asking--
+	s.unlock()
+	c.e.names.contenderEnded()
 }
 
 // wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. It does not
@@ -191,7 +195,7 @@ func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, sta
 	return lock, nil
 }
 
-// beginPermit reports whether c is to queue: others of this process do, or as many ask as there are permits. endPermit must
+// beginPermit reports whether c is to queue: others of this process do, or as many ask as there are permits. end must
 // follow: close waits for it.
 func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 	s := t.shard(c.name)
@@ -204,14 +208,6 @@ func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 	n := s.stateLocked(c.name, c.begin)
 	n.asking++
 	return !n.idleLocked() || n.asking > c.limit, nil
-}
-
-func (t *nameTable) endPermit(queue string) {
-	s := t.shard(queue)
-	s.mu.Lock()
-	s.states[queue].asking--
-	s.unlock()
-	t.contenderEnded()
 }
 
 // wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.

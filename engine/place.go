@@ -70,7 +70,7 @@ const (
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
 // Who makes few attempts, or wants a short lease, does not.
 func (c *contender) standsInLine(ctx context.Context) bool {
-	if c.most != 0 || c.ttl < line.LeastTTL || c.shared {
+	if c.most != 0 || c.ttl < line.LeastTTL || c.kind == reads {
 		return false
 	}
 	c.state.shard.mu.Lock()
@@ -128,10 +128,7 @@ func (p *place) leave(taken bool, leader string) {
 	p.mu.Unlock()
 	p.c.e.at(p.c.name).Unlisten(p.token)
 	p.watches.Wait() // they use the contender; their ctx has ended
-	if taken {
-		return
-	}
-	if p.origin != pipeline.OriginUnknown {
+	if !taken && p.origin != pipeline.OriginUnknown {
 		p.c.e.at(p.c.name).Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
 			Line: &pipeline.Line{Named: [2]string{leader}},
@@ -264,9 +261,7 @@ func (p *place) settle() (again bool, leader string) {
 	p.enough = nil
 	some := line.Live(p.seats, clock.Now(), p.fenced) != 0
 	switch {
-	case p.missing:
-		return true, ""
-	case !some && p.fenced && slices.Contains(p.values, p.token): // the grants were lost, and their fencing tokens
+	case p.missing, !some && p.fenced && slices.Contains(p.values, p.token): // the latter: grants were lost, and their fencing tokens
 		return true, ""
 	case !some || !p.split:
 		return false, ""
@@ -349,10 +344,7 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 	}
 	live := line.Live(p.seats, now, p.fenced)
 	if _, won := line.Valid(p.seats, live, p.quorum); won {
-		select {
-		case p.changed <- struct{}{}:
-		default:
-		}
+		wake(p.changed)
 		if p.enough != nil {
 			p.enough()
 		}

@@ -16,7 +16,6 @@ import (
 // of the Set: the others are not renewed any more, and stay locked until their leases end or Release. It is safe
 // for concurrent use.
 type Set struct {
-	e       *Engine
 	locks   []*Lock // fixed, in the caller's order
 	once    sync.Once
 	context context.Context // of Done; made when somebody asks
@@ -67,34 +66,15 @@ func (s *Set) Done() <-chan struct{} {
 
 // Context is Lock.Context of all locks: it ends when the Set is released or one lock is lost.
 func (s *Set) Context(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	for _, l := range s.locks {
-		if end := l.link(&cancel); end != nil {
-			cancel(ofName(l.Name(), end))
-			break
-		}
-	}
-	return ctx, func() {
-		why := context.Canceled
-		for _, l := range s.locks {
-			if end := l.unlink(&cancel); end != nil {
-				why = end
-			}
-		}
-		cancel(why)
-	}
+	return contextOf(parent, s.locks...)
 }
 
 // KeepAlive is Lock.KeepAlive of all locks, until one is lost. Their renewals go out together.
 func (s *Set) KeepAlive(max time.Duration) error {
-	err := s.first(func(i int) error { return s.locks[i].KeepAlive(max) })
-	if err != nil {
-		s.stopRenewals()
-		return err
-	}
 	s.Done()
-	context.AfterFunc(s.context, s.stopRenewals)
-	return nil
+	err := s.first(func(i int) error { return s.locks[i].KeepAlive(max) })
+	context.AfterFunc(s.context, s.stopRenewals) // also of those that were kept alive before one was found lost
+	return err
 }
 
 // WarnBefore is Lock.WarnBefore of all locks: fn runs for each of which no more than left of validity remains.
@@ -115,7 +95,7 @@ func (s *Set) stopRenewals() {
 // Extend is Lock.Extend of all locks, side by side. It returns nil if all were extended, else the error of
 // one that was not, with its name; the others may have been.
 func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
-	ttl, err := s.e.cfg.lease(ttl)
+	ttl, err := s.locks[0].lease.e.cfg.lease(ttl)
 	if err != nil {
 		return err
 	}
@@ -136,7 +116,7 @@ func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
 // Release gives all names up, as Lock.Release does, side by side. It returns nil if all were handed over or
 // deleted, else the error of one that was not, with its name.
 func (s *Set) Release(ctx context.Context) error {
-	errs := s.e.ReleaseMany(ctx, s.locks)
+	errs := s.locks[0].lease.e.ReleaseMany(ctx, s.locks)
 	if errs == nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -44,7 +43,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 			return nil, invalid("names", "are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], names[i])
 		}
 	}
-	c := setContender{contender: e.newContender(most, waitWhenFull), keys: keys, states: make([]*nameState, len(keys))}
+	c := setContender{contender: e.newContender(most, waitWhenFull, turns), keys: keys, states: make([]*nameState, len(keys))}
 	if err := c.ask(ctx, names[0], ttl); err != nil {
 		return nil, err
 	}
@@ -77,9 +76,6 @@ func (c *setContender) queueAll(ctx context.Context) error {
 	for {
 		n, w, err := e.names.joinAll(c)
 		switch {
-		case errors.Is(err, ErrTaken):
-			e.counts.taken.Add(1)
-			return err
 		case err != nil:
 			return err
 		case w == nil && c.yieldFirst:
@@ -88,13 +84,22 @@ func (c *setContender) queueAll(ctx context.Context) error {
 		case w == nil:
 			return nil
 		}
-		c.name, c.state = n.name, n
+		c.keptBy(n)
 		got, err := c.park(ctx, w)
 		if err != nil {
 			return err
 		}
 		c.turn, c.yieldFirst = n, got.yieldFirst
 	}
+}
+
+// keptBy notes which name keeps c. An intent at another one is no use any more.
+func (c *setContender) keptBy(n *nameState) {
+	if n.name != c.name {
+		c.withdraw()
+		c.intended = clock.Instant{}
+	}
+	c.name, c.state = n.name, n
 }
 
 // joinAll makes c the contender for all names, or puts it into the queue of one that is busy and returns its waiter, or
@@ -113,6 +118,7 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 			continue
 		} else if c.most == 1 {
 			c.name, err = key, errTakenHere
+			c.e.counts.taken.Add(1)
 		}
 		for _, mine := range c.states[:i] {
 			mine.contending = mine == c.turn
@@ -120,7 +126,7 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 		if err != nil {
 			return nil, nil, err
 		}
-		if w = n.queueLocked(c.ttl, turns, now); c.turn != nil {
+		if w = n.queueLocked(&c.contender, now); c.turn != nil {
 			c.turn.contendNextLocked(c.yieldFirst, nil)
 			c.turn = nil
 		}
@@ -167,7 +173,7 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 			kept = i
 		}
 	}
-	c.name, c.state = c.keys[kept], c.states[kept]
+	c.keptBy(c.states[kept])
 	e.counts.attempt(next, outs[a.best])
 	c.state.failedFor(next.kind)
 	for i := range outs {
@@ -228,7 +234,7 @@ func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (
 
 // takeAll gives c the locks of the set that it contended for, or none of them.
 func (c *setContender) takeAll(reqs []pipeline.Request, outs []pipeline.Outcome, start clock.Instant) (*Set, error) {
-	s := &Set{e: c.e, locks: make([]*Lock, len(reqs))}
+	s := &Set{locks: make([]*Lock, len(reqs))}
 	for i := range reqs {
 		s.locks[i] = grant(c.e, c.states[i], reqs[i], int(outs[i].Tally.Granted), start, clock.Now())
 	}

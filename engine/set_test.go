@@ -292,6 +292,18 @@ func TestLossOfOneNameEndsTheRenewalsOfTheOthers(t *testing.T) {
 	})
 }
 
+func TestBadKeepAliveOfASetChangesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		set, err := e.AcquireAll(t.Context(), []string{"a", "b"}, 3*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, set.KeepAlive(0))
+		require.ErrorIs(t, set.KeepAlive(-1), ErrInvalid)
+		time.Sleep(time.Minute)
+		require.NoError(t, set.Err(), "it is renewed as before")
+		require.NoError(t, set.Release(t.Context()))
+	})
+}
+
 // A caller whose ctx ends in the queue here learns why this process does not have the name.
 func TestSetThatIsNotAcquiredSaysWhyAsALockDoes(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {

@@ -9,10 +9,6 @@ import (
 	"muxlock/pipeline"
 )
 
-// This file has readers: locks that any number of callers hold at once, and that no writer has meanwhile. The readers of one
-// process share a lease: one that comes later joins it, without a request to the masters. A writer is who holds the
-// name by Acquire.
-
 // AcquireShared takes the lock name for ttl as one of its readers (package comment, Readers and writers). It waits until
 // ctx ends or Config.MaxAttempts is used up. A reader joins the lease of another one of this process, without asking the
 // masters, if that is younger than Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of
@@ -24,24 +20,18 @@ import (
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
 func (e *Engine) AcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquireShared(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
+	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, reads)
 }
 
 // TryAcquireShared is AcquireShared with one attempt. It returns ErrTaken without asking the masters if it would have
 // to queue.
 func (e *Engine) TryAcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquireShared(ctx, name, ttl, 1, false)
+	return e.acquire(ctx, name, ttl, 1, false, reads)
 }
 
 // DoShared is Do with AcquireShared.
 func (e *Engine) DoShared(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	return e.do(ctx, name, ttl, fn, e.AcquireShared)
-}
-
-func (e *Engine) acquireShared(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	c := e.newContender(most, waitWhenFull)
-	c.shared = true
-	return c.acquire(ctx, name, ttl)
 }
 
 // errUpgrade is why a reader cannot wait to write.
@@ -66,7 +56,7 @@ func (l *lease) joinLocked(ttl time.Duration) *Lock {
 	if l.readers == nil {
 		l.readers, l.holder = map[*Lock]struct{}{l.holder: {}}, nil
 	}
-	h := l.handleLocked()
+	h := l.handle()
 	l.readers[h] = struct{}{}
 	l.ttl = max(l.ttl, ttl)
 	return h
@@ -99,10 +89,9 @@ const (
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
 	early := now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery
-	if unknown := c.asksSoon && !c.readers; c.shared || early && !unknown { // unknown: it has come back
+	if unknown := c.asksSoon && !c.readers; c.kind == reads || early && !unknown { // unknown: it has come back
 		return nil
 	}
-	c.intendedAt(now)
 	out, err := c.e.at(c.name).Do(ctx, c.intent(intentFor))
 	c.asksSoon = err == nil && out.Tally.Granted > 0
 	c.readers = c.readers || c.asksSoon
@@ -110,7 +99,7 @@ func (c *contender) intend(ctx context.Context) error {
 }
 
 // mayComeBack reports whether c is a writer that waits for readers.
-func (c *contender) mayComeBack() bool { return c.most == 0 && !c.shared }
+func (c *contender) mayComeBack() bool { return c.most == 0 && c.kind == takes }
 
 // comesBackLocked reports whether c is to leave the name to readers first, and join again then. A writer that met readers
 // leaves them the name for one and a half times as long as it kept them out, since it may want it again and again. After
@@ -133,19 +122,15 @@ func (c *contender) leaveToReaders(ctx context.Context, d time.Duration) error {
 	return c.e.unlessKnown(c.name, errTakenHere, err)
 }
 
-func (c *contender) intendedAt(now clock.Instant) {
-	if c.intended = now; c.keptFrom.IsZero() {
-		c.keptFrom = now
-	}
-}
-
 // keepReadersOut is intend for a writer that need not know who has the name.
 func (c *contender) keepReadersOut() {
-	c.intendedAt(clock.Now())
 	c.e.at(c.name).Post(c.intent(intentFor))
 }
 
 func (c *contender) intent(d time.Duration) pipeline.Request {
+	if c.intended = clock.Now(); c.keptFrom.IsZero() {
+		c.keptFrom = c.intended
+	}
 	return pipeline.Request{Op: pipeline.Intend, Name: c.name, TTL: d}
 }
 
@@ -161,7 +146,7 @@ func (c *contender) awaken(ctx context.Context, name string) error {
 	if !c.asksSoon {
 		return c.e.at(name).Await(ctx, name, c.e.cfg.RetryHeld)
 	}
-	if c.shared { // the end of the intent says that its writer has the name, or went
+	if c.kind == reads { // the end of the intent says that its writer has the name, or went
 		name = pipeline.IntentPrefix + name
 	}
 	soon, cancel := context.WithTimeout(ctx, intentEvery)

@@ -287,6 +287,9 @@ func TestReaderThatWantsToWriteIsToldThatItCannot(t *testing.T) {
 			}
 			_, err := e.AcquireAll(ctx, []string{"free", "name"}, 0)
 			require.ErrorIs(t, err, ErrInvalid)
+			many := e.AcquireMany(ctx, []string{"free", "name"}, 0)
+			require.NoError(t, many[0].Lock.Release(ctx), "it is one by itself")
+			require.ErrorIs(t, many[1].Err, ErrInvalid)
 			require.NoError(t, mustAcquire(t, e, "free", 0).Release(ctx))
 			lock, err := e.AcquireShared(ctx, "name", 0)
 			require.NoError(t, err, "it may read twice while nobody waits")

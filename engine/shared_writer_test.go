@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -149,6 +150,30 @@ func TestSetDoesNotTakeReadersOfOneNameForThoseOfAnother(t *testing.T) {
 		before := len(m.s.ops())
 		require.NoError(t, mustAcquire(t, m.e, "other", 0).Release(t.Context()))
 		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release}, m.s.ops()[before:])
+	})
+}
+
+func TestSetLeavesNoIntentAtANameThatKeepsItNoMore(t *testing.T) {
+	inMeeting(t, func(t *testing.T, m meeting) {
+		a, b := mustAcquireShared(t, m.elsewhere, "a", 0), mustAcquireShared(t, m.elsewhere, "b", 0)
+		got := make(chan *Set)
+		go func() {
+			set, _ := m.e.AcquireAll(context.Background(), []string{"a", "b"}, 0)
+			got <- set
+		}()
+		for _, reader := range []*Lock{a, b} { // the set is kept by one after the other
+			time.Sleep(2 * intendAfter)
+			require.NoError(t, reader.Extend(t.Context(), 0))
+			time.Sleep(intendAfter)
+			require.NoError(t, reader.Release(t.Context()))
+		}
+		require.NoError(t, (<-got).Release(t.Context()))
+		synctest.Wait()
+		for _, name := range []string{"a", "b"} {
+			lock, err := m.elsewhere.TryAcquireShared(t.Context(), name, 0)
+			require.NoError(t, err, name)
+			require.NoError(t, lock.Release(t.Context()))
+		}
 	})
 }
 

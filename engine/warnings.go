@@ -37,7 +37,7 @@ func (q *events) warnLater(w *warning) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.over = append(q.over, w)
-		q.wake()
+		wake(q.wakeup)
 	})
 }
 

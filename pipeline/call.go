@@ -45,10 +45,9 @@ const (
 	OriginUnknown  = conn.OriginUnknown
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix
-	// IntentPrefix and behind it a name is the key by which a writer keeps new readers out.
-	IntentPrefix = conn.IntentPrefix
-	MaxValue     = conn.MaxValue
-	NoExpiry     = conn.NoExpiry
+	IntentPrefix   = conn.IntentPrefix
+	MaxValue       = conn.MaxValue
+	NoExpiry       = conn.NoExpiry
 )
 
 var (
@@ -115,10 +114,6 @@ const (
 	decided
 	abandoned
 )
-
-// newCall makes a call for the pool of one pipeline. Pipelines share no pool: a call holds a
-// channel, and a channel must not move from one testing/synctest bubble to another.
-func newCall() any { return &call{done: make(chan struct{}, 1)} }
 
 // decide hands the outcome to the caller, if one still waits for it.
 func (c *call) decide(out Outcome) {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (m *master) prepareLocked(now time.Time) {
 	e.answered = func(replies []resp.Reply) error {
 		for i, s := range []scripts.Script{scripts.Wait, scripts.Pass} {
 			if replies[i].Text != s.SHA1 {
-				return m.hasNoLine(fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, errorOf(replies[i])))
+				return m.hasNoLine(fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, cmp.Or(replies[i].Err(), conn.ErrUnexpected)))
 			}
 		}
 		if replies[2] != (resp.Reply{Number: 3}) {
@@ -157,13 +158,6 @@ func (m *master) hasNoLine(why error) error {
 		return why
 	}
 	return nil
-}
-
-func errorOf(r resp.Reply) error {
-	if err := r.Err(); err != nil {
-		return err
-	}
-	return conn.ErrUnexpected
 }
 
 // A Listener hears what masters say of its token. The pipeline calls it under its own locks: it may neither block nor call

@@ -80,8 +80,6 @@ type together struct {
 	done  chan struct{} // capacity 1, signalled by the decision that leaves none
 }
 
-func newTogether() any { return &together{done: make(chan struct{}, 1)} }
-
 func (t *together) begin(ctx context.Context, reqs []Request) {
 	t.calls = slices.Grow(t.calls[:0], len(reqs))[:len(reqs)]
 	t.errs = slices.Grow(t.errs[:0], len(reqs))[:len(reqs)]

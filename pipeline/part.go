@@ -136,7 +136,8 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 
 func (p *part) grantLocked(m *master, i int, token uint64) {
 	m.p.set.Saw(p.Entries[i].Name, token)
-	p.r.grantLocked(m, p.position(i), token)
+	p.r.grants[p.position(i)*len(p.r.masters)+m.index] = token
+	p.voteLocked(m, i, quorum.Granted)
 }
 
 func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.position(i), v) }
@@ -172,23 +173,24 @@ func (p *part) read(m *master, first int, replies []resp.Reply) (a followUp) {
 
 func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	from, to := p.EntriesOf(c)
-	if err := reply.Err(); err != nil && p.repeats < mostRepeats && conn.IsNoScript(err) {
+	kind, err := p.Commands[c].Kind, reply.Err()
+	switch {
+	case err != nil && p.repeats < mostRepeats && conn.IsNoScript(err):
 		a.noScript = append(a.noScript, c)
 		return
-	} else if err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err) {
+	case err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err):
 		a.refused = append(a.refused, c)
 		return
+	case err == nil && p.Fenced && kind >= conn.KindWait:
+		var mark string
+		mark, reply = conn.CutMark(reply)
+		err = m.notMarked(mark)
 	}
-	kind := p.Commands[c].Kind
-	if p.Fenced && kind >= conn.KindWait && reply.Kind != resp.Failed {
-		mark, rest := conn.CutMark(reply)
-		if err := m.notMarked(mark); err != nil {
-			for i := from; i < to; i++ {
-				p.countLocked(m, i, quorum.Unknown, err, a)
-			}
-			return
-		}
-		reply = rest
+	for i := from; err != nil && i < to; i++ {
+		p.countLocked(m, i, quorum.Unknown, err, a)
+	}
+	if err != nil {
+		return
 	}
 	switch kind {
 	case conn.KindPlain, conn.KindPass:
@@ -254,8 +256,6 @@ func (p *part) readMsetexLocked(m *master, c, from, to int, reply resp.Reply, a 
 		a.refused = append(a.refused, c)
 		a.notTaken += batches
 		return
-	case reply.Kind == resp.Failed:
-		err = reply.Err()
 	default:
 		err = fmt.Errorf("%w to MSETEX", conn.ErrUnexpected)
 	}

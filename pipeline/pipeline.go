@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
@@ -73,7 +71,7 @@ type Pipeline struct {
 	fencing  bool
 	set      *membership.Set // fixed after New; nil without fencing
 	running  sync.WaitGroup  // the masters' goroutines and ticks
-	calls    sync.Pool       // of Do
+	calls    sync.Pool       // of Do; its own, like together: a channel must stay in its testing/synctest bubble
 	together sync.Pool       // of DoMany
 
 	inspections chan struct{} // one for each inspection under way, at most mostInspections
@@ -112,8 +110,8 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		closing:     make(chan struct{}),
 		known:       make(chan struct{}),
 		drained:     make(chan struct{}),
-		calls:       sync.Pool{New: newCall},
-		together:    sync.Pool{New: newTogether},
+		calls:       sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }},
+		together:    sync.Pool{New: func() any { return &together{done: make(chan struct{}, 1)} }},
 		inspections: make(chan struct{}, mostInspections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -130,14 +128,11 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		})
 	}
 	errs := make([]error, len(p.masters))
-	var dials errgroup.Group
+	var dials sync.WaitGroup
 	for i, m := range p.masters {
-		dials.Go(func() error {
-			errs[i] = m.dialAndAdmit(ctx)
-			return nil
-		})
+		dials.Go(func() { errs[i] = m.dialAndAdmit(ctx) })
 	}
-	_ = dials.Wait() // the errors are in errs, one per master
+	dials.Wait()
 	err := p.checkStart(ctx, errs)
 	if err == nil && cfg.Fencing {
 		err = p.adopt(cfg.MaxTTL)

@@ -87,11 +87,6 @@ func (r *round) begin(asked int) {
 // was decided.
 var errNotAmong = errors.New("its grant came too late for the fencing token")
 
-func (r *round) grantLocked(m *master, i int, token uint64) {
-	r.grants[i*len(r.masters)+m.index] = token
-	r.voteLocked(m, i, quorum.Granted)
-}
-
 // voteLocked is the only door through which an answer counts.
 func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 	if among := r.entries[i].Among; v != quorum.Unknown && among != 0 && among&(1<<m.index) == 0 {

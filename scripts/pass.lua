@@ -61,29 +61,23 @@ local function offer(c)
   local entry = pcall('HGET', entries, c)
   local version, stamp, stale, lease, channel, tag = (type(entry) == 'string' and entry or ''):match('^(%d+) (%d+) (%d+) (%d+) (%S+) (%S+)')
   local age = stamp and now - stamp
-  if age and age >= 0 and age <= stale + 0 and tag == ARGV[4] then
-    if ARGV[2] == 'o' then
-      if hears(channel, 'o\n' .. c) then
-        opened = opened + 1
-        return opened == 2
-      end
-    else
-      lease = string.format('%.0f', lease + age)
-      local granted = grant()
-      local reply = granted and pcall('SET', name, c, 'PX', lease)
-      if reply and not reply.err then
-        pcall('ZREM', line, c)
-        pcall('HDEL', entries, c)
-        local next = range(0, 1)
-        local message = table.concat({'g', c, version, lease, granted, ARGV[3], next[1] or '-', next[2] or '-'}, '\n')
-        passed = hears(channel, fenced and message .. '\n' .. mark or message)
-        if not passed then pcall('DEL', name) end
-        return passed
-      end
-    end
+  local there, open = age and age >= 0 and age <= stale + 0 and tag == ARGV[4], ARGV[2] == 'o'
+  if there and open and hears(channel, 'o\n' .. c) then
+    opened = opened + 1
+    return opened == 2
   end
   pcall('ZREM', line, c)
   pcall('HDEL', entries, c)
+  local granted = there and not open and grant()
+  lease = granted and string.format('%.0f', lease + age)
+  local reply = granted and pcall('SET', name, c, 'PX', lease)
+  if reply and not reply.err then
+    local next = range(0, 1)
+    local message = table.concat({'g', c, version, lease, granted, ARGV[3], next[1] or '-', next[2] or '-'}, '\n')
+    passed = hears(channel, fenced and message .. '\n' .. mark or message)
+    if not passed then pcall('DEL', name) end
+  end
+  return passed
 end
 
 if now then

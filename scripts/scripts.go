@@ -43,7 +43,7 @@ var (
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
 	Wait = script("wait", "0ccfb163ad793c572c467daff19ca6dcebeacbf1")
-	Pass = script("pass", "1e2eae456d92025cd5cb66a9224180f06b15734d")
+	Pass = script("pass", "ec5e33974cd9bf3e61ee39a65cbd7427cf5f0d98")
 )
 
 // Inspect is for people, and rare: each call loads it.

@@ -51,7 +51,7 @@ func (f *facts) ask(ctx context.Context, option rueidis.ClientOption) error {
 	switch {
 	case option.TLSConfig != nil:
 		f.secured = "TLS"
-	case isSocket(option):
+	case strings.HasPrefix(option.InitAddress[0], "/"):
 		f.secured = "a socket file"
 	}
 	f.host = resolve(ctx, option)
@@ -150,5 +150,3 @@ func resolve(ctx context.Context, option rueidis.ClientOption) string {
 	}
 	return strings.ToLower(host)
 }
-
-func isSocket(option rueidis.ClientOption) bool { return strings.HasPrefix(option.InitAddress[0], "/") }

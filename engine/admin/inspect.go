@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,13 +51,7 @@ type MasterHolds struct {
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
 type found struct {
 	slot   int // as of InspectPermit
-	tokens *[]holderToken
-}
-
-// A holderToken is a token that a master has under the name.
-type holderToken struct {
-	token  string
-	shared bool // it is a reader's
+	tokens *[]string
 }
 
 // Inspect asks all masters who holds a name, for people and tools. Its answer may be out of date on arrival,
@@ -78,19 +73,21 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 // what it finds releases that permit. To see all permits, call it for each slot, side by side.
 func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int) (Inspection, error) {
 	in := inside.Of(e)
-	key, err := in.Key(name)
-	if err == nil {
-		err = ctx.Err()
-	}
+	key, err := keyOf(ctx, in, name, slot)
 	if err != nil {
 		return Inspection{}, err
 	}
-	key = inside.SlotKey(slot, key)
 	values, err := in.At(key).Inspect(ctx, key)
 	if err != nil {
 		return Inspection{}, err
 	}
 	return inspected(name, slot, values)
+}
+
+// keyOf returns the key of a name, or of a slot of it, as long as ctx has not ended.
+func keyOf(ctx context.Context, in inside.Engine, name string, slot int) (string, error) {
+	key, err := in.Key(name)
+	return inside.SlotKey(slot, key), cmp.Or(err, ctx.Err())
 }
 
 // SlotOf is for tools that list the masters' keys. It returns the slot of a permit's key, and the key that the lock of
@@ -100,7 +97,7 @@ func SlotOf(key string) (slot int, of string) { return inside.SlotOf(key) }
 // inspected returns the conclusion from the values at the masters.
 func inspected(name string, slot int, values []pipeline.Value) (Inspection, error) {
 	i := Inspection{Name: name}
-	var tokens []holderToken                 // each once
+	var tokens []string                      // each once
 	left := make(map[string][]time.Duration) // by token
 	var causes []error
 	refused := 0
@@ -120,7 +117,7 @@ func inspected(name string, slot int, values []pipeline.Value) (Inspection, erro
 		for _, t := range v.Readers {
 			m.Value, m.Holder = hashOf(t), token.Holder(t)
 			if left[t] == nil {
-				tokens = append(tokens, holderToken{t, v.Token == ""})
+				tokens = append(tokens, t)
 			}
 			left[t] = append(left[t], v.Left)
 		}
@@ -128,10 +125,10 @@ func inspected(name string, slot int, values []pipeline.Value) (Inspection, erro
 	}
 	majority := quorum.Size(len(values))
 	for _, t := range tokens {
-		if left := left[t.token]; len(left) >= majority {
+		if left := left[t]; len(left) >= majority {
 			slices.Sort(left)
-			i.Held, i.Holder, i.Left = true, token.Holder(t.token), max(i.Left, left[len(left)-majority])
-			if t.shared {
+			i.Held, i.Holder, i.Left = true, token.Holder(t), max(i.Left, left[len(left)-majority])
+			if token.IsReader(t) {
 				i.Readers++
 			}
 		}
@@ -172,18 +169,14 @@ func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, err
 		return 0, fmt.Errorf("%w: i is not from Inspect", engine.ErrInvalid)
 	}
 	in := inside.Of(e)
-	key, err := in.Key(i.Name)
-	if err == nil {
-		err = ctx.Err()
-	}
+	key, err := keyOf(ctx, in, i.Name, i.found.slot)
 	if err != nil {
 		return 0, err
 	}
-	key = inside.SlotKey(i.found.slot, key)
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t.token, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: t.shared}
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: token.IsReader(t)}
 		if err := in.At(key).Start(req, d); err != nil {
 			return 0, err
 		}

@@ -248,7 +248,7 @@ func TestPrintedInspectionShowsNoToken(t *testing.T) {
 	everywhere(t, masters, t.Name())
 	i := mustInspect(t, e, t.Name())
 	token := redistest.Get(t, masters, t.Name())[0]
-	require.Equal(t, []holderToken{{token, false}}, *i.found.tokens)
+	require.Equal(t, []string{token}, *i.found.tokens)
 	random := token[:22] // before the padding and the holder
 	shown.RequireHidden(t, random, i, &i, []Inspection{i}, []*Inspection{&i}, struct{ hidden Inspection }{i},
 		struct{ hidden *Inspection }{&i}, map[string]Inspection{"k": i}, i.Masters)

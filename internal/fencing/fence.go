@@ -26,7 +26,12 @@ const (
 )
 
 // Fence returns the fence of a lease's holder: the lease's token, and how often the lease was handed over so far.
-func Fence(token uint64, handed int) uint64 { return token<<handOverBits | uint64(handed) }
+func Fence(token uint64, handed int) uint64 {
+	if token == 0 {
+		return 0
+	}
+	return token<<handOverBits | uint64(handed)
+}
 
 // TokenAbove returns the least token whose fences are all larger than fence.
 func TokenAbove(fence uint64) uint64 { return fence>>handOverBits + 1 }

@@ -59,7 +59,7 @@ var engines = []fault{
 	},
 	{
 		what: "a reader joins although a writer waits", file: "engine/name_table.go",
-		old: "n.lease.shared && n.first == nil:", new: "n.lease.shared:",
+		old: "n.lease.shared && n.first == nil\n", new: "n.lease.shared\n",
 		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother",
 	},
 	{
@@ -84,7 +84,7 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that comes back does not learn who has the name", file: "engine/shared.go",
-		old: "c.shared || early && !unknown", new: "c.shared || early || unknown && c.e == nil",
+		old: "c.kind == reads || early && !unknown", new: "c.kind == reads || early || unknown && c.e == nil",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
@@ -114,17 +114,17 @@ var engines = []fault{
 	},
 	{
 		what: "a single attempt forgets readers", file: "engine/contend.go",
-		old: "c.mayComeBack() && lock.lease", new: "!c.shared && lock.lease",
+		old: "c.mayComeBack() && lock.lease", new: "c.kind == takes && lock.lease",
 		tests: "engine TestOneAttemptIsNoReasonToForgetReaders",
 	},
 	{
 		what: "a reader asks again at once where some masters let it in", file: "engine/contend.go",
-		old: "next.await || c.shared && next.kind == ErrTaken", new: "next.await",
+		old: "next.await || c.kind == reads && next.kind == ErrTaken", new: "next.await",
 		tests: "engine TestReaderThatSomeMastersLetInWaitsForTheWriter",
 	},
 	{
 		what: "a writer that stands in no line lets new readers in", file: "engine/shared.go",
-		old: "c.shared || early && !unknown", new: "c.shared || early || !unknown",
+		old: "c.kind == reads || early && !unknown", new: "c.kind == reads || early || !unknown",
 		tests: "engine TestWriterThatWaitsKeepsNewReadersOut",
 	},
 	{
@@ -304,7 +304,7 @@ var engines = []fault{
 	},
 	{
 		what: "an adopted lock is valid from the answer on", file: "engine/adopt.go",
-		old: "sentAt(out, c.asked), clock.Now())", new: "clock.Now(), clock.Now())",
+		old: "sentAt(out, now), clock.Now())", new: "clock.Now(), clock.Now())",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
@@ -329,7 +329,7 @@ var engines = []fault{
 	},
 	{
 		what: "a user's observer runs where a call waits", file: "engine/events.go",
-		old: "*into = append(*into, added)\n\tq.wake()", new: "_ = into\n\tadded.deliver()",
+		old: "*into = append(*into, added)\n\twake(q.wakeup)", new: "_ = into\n\tadded.deliver()",
 		tests: "engine TestEventsAreDeliveredInOrderAndBlockNobody",
 	},
 	{
@@ -384,7 +384,7 @@ var engines = []fault{
 	},
 	{
 		what: "who leaves the line leaves its token there", file: "engine/place.go",
-		old: "if p.origin != pipeline.OriginUnknown {", new: "if p.origin == pipeline.OriginForeign {",
+		old: "!taken && p.origin != pipeline.OriginUnknown {", new: "!taken && p.origin == pipeline.OriginForeign {",
 		tests: "engine TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed|TestVotesThatAreSplitAreSettled",
 	},
 	{
@@ -409,7 +409,7 @@ var engines = []fault{
 	},
 	{
 		what: "a place that a master lost is kept", file: "engine/place.go",
-		old: "case p.missing:\n", new: "case p.missing && p.token == \"\":\n",
+		old: "case p.missing, ", new: "case p.missing && p.token == \"\", ",
 		tests: "engine TestPlaceThatAMasterLostIsGivenUpForAnother",
 	},
 	{

@@ -34,7 +34,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a denied name fails all that share its command", file: "pipeline/part.go",
-		old: "err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err) {", new: "err != nil && to-from > 512 && conn.IsDenied(err) {",
+		old: "err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err):", new: "err != nil && to-from > 512 && conn.IsDenied(err):",
 		tests: "pipeline TestDeniedNameFailsForItsCallerAlone|TestNameThatIsDeniedDeniesItsSet",
 	},
 	{

@@ -89,7 +89,7 @@ var rules = []fault{
 	},
 	{
 		what: "all holders of a lease have one fence", file: "internal/fencing/fence.go",
-		old: "return token<<handOverBits | uint64(handed) }", new: "return token<<handOverBits | uint64(0*handed) }",
+		old: "return token<<handOverBits | uint64(handed)\n", new: "return token<<handOverBits | uint64(0*handed)\n",
 		tests: "internal/fencing TestFencesOfALeaseLieBetweenThoseOfItsNeighbours",
 	},
 	{

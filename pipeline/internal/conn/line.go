@@ -129,9 +129,6 @@ func tagOf(set string) string {
 
 // WaitAnswer reads the reply to q, a Wait, without the mark of fencing.
 func WaitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err error) {
-	if reply.Kind == resp.Failed {
-		return a, quorum.Unknown, reply.Err()
-	}
 	a, ok := answer(reply.Text)
 	if !ok || reply.Kind != resp.Text {
 		return a, quorum.Unknown, fmt.Errorf("%w to the wait script", ErrUnexpected)

@@ -70,10 +70,7 @@ func CutMark(reply resp.Reply) (mark string, rest resp.Reply) {
 
 // GrantWords reads the reply of a fenced acquire: a word per entry. fault is the error of an 'e'.
 func GrantWords(reply resp.Reply) (words string, fault, err error) {
-	switch {
-	case reply.Kind == resp.Failed:
-		return "", nil, reply.Err()
-	case reply.Kind != resp.Text:
+	if reply.Kind != resp.Text {
 		return "", nil, fmt.Errorf("%w to the fenced acquire", ErrUnexpected)
 	}
 	words, text, failed := strings.Cut(reply.Text, "\n")

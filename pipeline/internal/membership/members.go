@@ -3,9 +3,8 @@ package membership
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/fencing"
 	"muxlock/pipeline/internal/conn"
@@ -31,18 +30,15 @@ type Member struct {
 func Members(ctx context.Context, s Setup) (members []Member) {
 	visits := s.visit(ctx, s.Masters)
 	defer closeAll(visits)
-	var asked errgroup.Group
+	var asked sync.WaitGroup
 	members = make([]Member, len(visits))
 	for i, v := range visits {
 		members[i] = Member{Address: v.Member, Err: v.err, Set: v.Set}
 		if v.err == nil {
-			asked.Go(func() error {
-				members[i].Err = v.describe(&members[i], s.Wait)
-				return nil
-			})
+			asked.Go(func() { members[i].Err = v.describe(&members[i], s.Wait) })
 		}
 	}
-	_ = asked.Wait() // the errors are in the members
+	asked.Wait()
 	return members
 }
 
@@ -58,9 +54,7 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 	}
 	var registers [fencing.Registers]uint64
 	_ = ParseRegisters(replies[1].Text, &registers) // as many as can be read
-	if largest := slices.Max(registers[:]); largest > 0 {
-		m.LargestFence = fencing.Fence(largest, fencing.MaxHandOvers)
-	}
+	m.LargestFence = fencing.Fence(slices.Max(registers[:]), fencing.MaxHandOvers)
 	m.Admitted = v.Admitted && v.Set.Generation >= fencing.Serving && !v.Set.Older
 	ticket := replies[0].Text
 	if m.Admitted || ticket == "" {

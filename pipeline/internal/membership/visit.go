@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/resp"
@@ -26,16 +25,13 @@ type visit struct {
 }
 
 func (s *Setup) visit(ctx context.Context, masters []conn.Master) (visits []*visit) {
-	var dials errgroup.Group
+	var dials sync.WaitGroup
 	for _, m := range masters {
 		v := &visit{Found: fencing.Found{Member: m.Address}}
 		visits = append(visits, v)
-		dials.Go(func() error {
-			v.err = v.begin(ctx, m, s.Timeout)
-			return nil
-		})
+		dials.Go(func() { v.err = v.begin(ctx, m, s.Timeout) })
 	}
-	_ = dials.Wait() // the errors are in the visits
+	dials.Wait()
 	return visits
 }
 

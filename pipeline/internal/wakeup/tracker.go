@@ -37,7 +37,7 @@ type tracker struct {
 	// The following are guarded by wakeups.mu.
 	connection uint64 // counts connections: one more as soon as one has ended
 	tracked    bool   // the server pushes
-	unread     map[*subscription]struct{}
+	unread     map[*subscription]bool
 	pushes     uint64
 	reads      uint64
 
@@ -127,17 +127,13 @@ func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 func (t *tracker) serve(s *conn.Session, connection uint64) {
 	for {
 		tracked, live := t.take(connection)
-		switch {
-		case !live:
+		if live && len(t.batch) > 0 {
+			live = t.read(s, connection, tracked)
+		} else if live {
+			live = t.sleepWhileUsed()
+		}
+		if !live {
 			return
-		case len(t.batch) > 0:
-			if !t.read(s, connection, tracked) {
-				return
-			}
-		default:
-			if !t.sleepWhileUsed() {
-				return
-			}
 		}
 	}
 }
@@ -272,7 +268,7 @@ func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 		if err != nil {
 			continue
 		}
-		if sub := t.wakeups.names[name]; sub != nil && !t.queuedLocked(sub) {
+		if sub := t.wakeups.names[name]; sub != nil && !t.unread[sub] {
 			t.pushedLocked(sub)
 			t.wakeups.settleLocked(sub)
 		}
@@ -295,7 +291,7 @@ func (t *tracker) pushedLocked(sub *subscription) {
 	if len(t.unread) == 0 { // else a read is due anyway
 		time.AfterFunc(readAgainAfter, t.signal)
 	}
-	t.unread[sub] = struct{}{}
+	t.unread[sub] = true
 }
 
 // lose notes the end of a connection: all names that it observed are read again.
@@ -315,12 +311,7 @@ func (t *tracker) lose(connection uint64) {
 	t.signal()
 }
 
-func (t *tracker) queuedLocked(sub *subscription) bool {
-	_, yes := t.unread[sub]
-	return yes
-}
-
 func (t *tracker) queueLocked(sub *subscription) {
-	t.unread[sub] = struct{}{}
+	t.unread[sub] = true
 	t.signal()
 }

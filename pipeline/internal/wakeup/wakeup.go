@@ -103,7 +103,7 @@ type Waiter struct {
 func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeout time.Duration) *Wakeups {
 	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription)}
 	for i, option := range masters {
-		t := &tracker{wakeups: u, index: i, option: option, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})}
+		t := &tracker{wakeups: u, index: i, option: option, wake: make(chan struct{}, 1), unread: make(map[*subscription]bool)}
 		u.trackers = append(u.trackers, t)
 		u.running.Go(func() {
 			pprof.Do(ctx, pprof.Labels("muxlock", "tracker "+strconv.Itoa(i)), func(context.Context) { t.run() })
@@ -131,7 +131,7 @@ func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 	sub.waiters = append(sub.waiters, w)
 	now := time.Now()
 	for m, t := range u.trackers {
-		if o := &sub.observations[m]; !o.fresh(now) && !o.reading && !t.queuedLocked(sub) {
+		if o := &sub.observations[m]; !o.fresh(now) && !o.reading && !t.unread[sub] {
 			*o = observation{}
 			t.queueLocked(sub)
 		}

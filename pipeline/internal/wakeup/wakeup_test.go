@@ -22,7 +22,7 @@ import (
 func testWakeups(masters int) (*Wakeups, *subscription, *Waiter) {
 	u := &Wakeups{ctx: context.Background(), quorum: quorum.Size(masters), names: make(map[string]*subscription)}
 	for i := range masters {
-		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
+		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]bool)})
 	}
 	w := u.Join("a", time.Hour)
 	return u, w.sub, w
@@ -86,12 +86,12 @@ func TestPushThatOvertakesTheReplyIsNotLost(t *testing.T) {
 	u, sub, _ := testWakeups(3)
 	tr, o := u.trackers[0], &sub.observations[0]
 	tr.taken(t)
-	require.False(t, tr.queuedLocked(sub))
+	require.False(t, tr.unread[sub])
 	tr.onPush(0, pushOf(t, "a"))
 	require.Equal(t, observation{reading: true, pushed: true}, *o)
 	tr.apply(sub, -1)
 	require.Equal(t, observation{state: held}, *o, "nothing more will be pushed")
-	require.True(t, tr.queuedLocked(sub), "so it is read again")
+	require.True(t, tr.unread[sub], "so it is read again")
 	tr.taken(t)
 	tr.apply(sub, -1)
 	require.Equal(t, observation{state: held, armed: true}, *o)
@@ -107,7 +107,7 @@ func TestPushOfWhatIsUnreadChangesNothing(t *testing.T) {
 	require.Equal(t, observation{state: absent, armed: true}, sub.observations[0])
 	tr.onPush(0, pushOf(t, "a"))
 	require.Equal(t, observation{state: unseen}, sub.observations[0], "somebody took it")
-	require.True(t, tr.queuedLocked(sub))
+	require.True(t, tr.unread[sub])
 }
 
 func TestPushOfAnOldConnectionIsIgnored(t *testing.T) {
@@ -137,7 +137,7 @@ func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
 	}
 	require.Same(t, sub, u.names["a"])
 	require.Equal(t, observation{}, sub.observations[0])
-	require.True(t, u.trackers[0].queuedLocked(sub))
+	require.True(t, u.trackers[0].unread[sub])
 }
 
 func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
@@ -150,13 +150,13 @@ func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
 	i := u.Join("a", time.Hour).sub
 	u.Leave(w)
 	require.Same(t, i, u.names["a"])
-	require.True(t, u.trackers[0].queuedLocked(i))
+	require.True(t, u.trackers[0].unread[i])
 }
 
 func TestMemoryOfABurstOfAwaitedNamesIsFreed(t *testing.T) {
 	u := &Wakeups{quorum: 2, names: make(map[string]*subscription)}
 	for i := range 3 {
-		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
+		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]bool)})
 	}
 	heap := func() int64 {
 		var m runtime.MemStats
