@@ -53,7 +53,7 @@ type Totals struct {
 	Acquired int64 `json:"acquired"` // got the lock; op extend: extended it
 	Refused  int64 `json:"refused"`  // ended with ErrRefused
 	Timeouts int64 `json:"timeouts"` // failed after Config.Wait
-	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
+	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release; op many: also of a name beside others that were got
 	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
 	// Outlived counts holds that outlived their lease: the validity had ended when Release
 	// was called, or when the end of the drain cut the hold off.
