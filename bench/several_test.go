@@ -88,6 +88,21 @@ func TestEachNameOfASetIsAudited(t *testing.T) {
 	require.Positive(t, res.Safety.Overlaps, "two hold a name")
 }
 
+func TestACallOfSeveralNamesCountsThem(t *testing.T) {
+	for op, want := range map[Op]struct{ names, fences int64 }{All(4): {0, 4}, Many(5): {5, 5}, Try: {}} {
+		l := newLeases(1, time.Millisecond)
+		l.fence = growing
+		all := runSeveral(t, several{leases: l}, func(c *Config) { c.Dist, c.Keys, c.Op = Dist{}, 0, op }).Totals
+		require.Positive(t, all.Acquired)
+		require.Equal(t, want.names*all.Acquired, all.Names, op)
+		require.Equal(t, want.fences*all.Acquired, all.Fences, op)
+		require.Equal(t, all.Acquired, all.Fenced)
+	}
+	partly := runSeveral(t, several{leases: newLeases(1, time.Millisecond)}, func(c *Config) { c.Op = Many(4) }).Totals
+	require.Greater(t, partly.Names, partly.Acquired)
+	require.Less(t, partly.Names, 4*partly.Acquired)
+}
+
 // failing is several that fails each name that follows the first, as if another group of masters was dead.
 type failing struct{ several }
 

@@ -144,6 +144,12 @@ func (w *worker) operate(a arrival) {
 	until := untilNs(r.base, held.Until())
 	got.used = r.used(now, until)
 	got.fence = w.enter(a.op, held, now, until)
+	if a.op == opMany {
+		got.names = int64(len(w.keys))
+	}
+	if a.op == opMany || a.op == opAll {
+		got.fences = int64(len(w.keys))
+	}
 	kind := EventAcquired
 	if a.op == opRead {
 		kind = EventRead
