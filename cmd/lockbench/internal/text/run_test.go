@@ -103,6 +103,14 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 	}
 }
 
+func TestARunWithACrashSaysWhatItLacks(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	for kind, want := range map[string]bool{"kill": false, "crash": true} {
+		r.Faults = []bench.Band{{Spec: kind + ":1@1s", Kind: kind, FromS: 1, ToS: 2}}
+		require.Equal(t, want, strings.Contains(flat(shown(t, "run", resulttest.Document(r))), "what the killed process did since its last report, up to 1 s, is not counted"), kind)
+	}
+}
+
 func TestARunOfManyNamesSaysHowManyACallGot(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 100)
 	require.NotContains(t, shown(t, "run", resulttest.Document(r)), "names")
