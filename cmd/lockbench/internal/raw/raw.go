@@ -91,6 +91,9 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	before := bench.ReadMeter()
 	start := time.Now()
 	now.Store(measuring)
+	if cfg.Progress != nil {
+		cfg.Progress(bench.Progress{Impl: Name, Total: cfg.Duration}) // seconds count from here again
+	}
 	series := l.watch(gctx, cfg, cfg.Duration, workers, false)
 	now.Store(over)
 	elapsed := time.Since(start)

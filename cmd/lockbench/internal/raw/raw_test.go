@@ -23,13 +23,14 @@ func TestLoadCyclesOnAllMastersAndLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 
-	calls := 0
+	var reports []bench.Progress
 	r, err := l.Run(t.Context(), bench.Config{
 		Warmup: 50 * time.Millisecond, Duration: 800 * time.Millisecond, Seed: 7,
-		Progress: func(bench.Progress) { calls++ },
+		Progress: func(p bench.Progress) { reports = append(reports, p) },
 	})
 	require.NoError(t, err)
-	require.Equal(t, 1, calls)
+	require.Len(t, reports, 2)
+	require.Zero(t, reports[0].Elapsed, "the measured time begins")
 	require.True(t, r.Valid.OK, r.Valid.Reasons)
 	require.Equal(t, 2, r.Masters)
 	require.EqualValues(t, 7, r.Seed)
