@@ -53,6 +53,7 @@ type Place struct {
 	Proc  int   // number of this process, from 0
 	Begin int64 // when all processes begin, on the clock of Monotonic; may be past
 	Joins bool  // it takes the place of a process that was killed, in the middle of the run
+	Since int64 // when that process was killed, on the same clock; what was due since then waits for this one
 	// Table is a file of TableSize zero bytes, for this run alone, open in all its processes.
 	// RunPart maps it, and does not close it.
 	Table *os.File `json:"-"`
@@ -77,7 +78,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	defer unmap()
 	runtime.GC()
 	r := newPartRunner(ctx, impl, l, cfg, table, baseAt(place.Begin))
-	r.joins = place.Joins
+	r.joins, r.since = place.Joins, place.Since-place.Begin
 	report, finish := r.reporter()
 	part = r.drive(ctx, report)
 	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration, Totals: part.Totals})

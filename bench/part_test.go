@@ -121,6 +121,26 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 	require.InDelta(t, float64(part.Series[2].Cycles)/res.DurationS, res.ThroughputPerS, 1e-6)
 }
 
+// Arrivals keep coming while a process is dead.
+func TestAProcessThatTakesAPlaceBeginsWhatWasDueSinceTheOtherDied(t *testing.T) {
+	if !SharesMemory {
+		t.Skip("no shared memory here")
+	}
+	cfg := Config{Workers: 4, Procs: 1, Keys: 4, Dist: Uniform(), KeyPrefix: "k", Duration: 3 * time.Second, TTL: time.Hour, Rate: 100, Arrivals: ArrivalsUniform}
+	path := filepath.Join(t.TempDir(), "table")
+	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	now := Monotonic()
+	place := Place{Begin: now - int64(2*time.Second), Joins: true, Since: now - int64(500*time.Millisecond), Table: f}
+	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, place)
+	require.NoError(t, err)
+	require.InDelta(t, (part.Elapsed-1500*time.Millisecond)/(10*time.Millisecond), part.Totals.Offered, 2, "of 1.5 s")
+	require.Equal(t, part.Totals.Offered, part.Totals.Acquired)
+	require.GreaterOrEqual(t, part.Latency.Response.Quantile(1), 490*ms, "since they were due")
+}
+
 func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	cfg := Config{Workers: 3, Procs: 3, KeyPrefix: "k", Duration: 1200 * time.Millisecond, Warmup: 50 * time.Millisecond, TTL: time.Second}
 	r := inParts(t, slow{acquire: takes(time.Millisecond), release: time.Millisecond}, cfg)

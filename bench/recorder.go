@@ -95,14 +95,18 @@ type acquired struct {
 	used     int64 // of its validity, when Acquire returned; below 0: unknown
 	remote   bool  // the hand-over was from another process
 	fence    uint64
+	names    int64 // op many only
+	fences   int64 // op all and many only
 }
 
 // acquiredLocked counts an acquire that got its lock.
 func (s *shard) acquiredLocked(g acquired) {
 	s.counts.Finished++
 	s.counts.Acquired++
+	s.counts.Names += g.names
 	if g.fence > 0 {
 		s.counts.Fenced++
+		s.counts.Fences += g.fences
 	}
 	s.hists.Acquire.Record(g.acquire, 1)
 	s.openLocked(g.wait, g.lag, g.acquire)

@@ -1,6 +1,9 @@
 package bench
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Result is one run of one implementation, an element of results in the -o json document.
 // Other people's scripts rely on field names: add, never rename. All times are nanoseconds
@@ -50,11 +53,12 @@ type Totals struct {
 	// failed with an error, or unfinished. In an open loop their responses are censored. A
 	// refused TryAcquire got its answer and has not failed.
 	Failed   int64 `json:"failed"`
-	Acquired int64 `json:"acquired"` // got the lock; op extend: extended it
-	Refused  int64 `json:"refused"`  // ended with ErrRefused
-	Timeouts int64 `json:"timeouts"` // failed after Config.Wait
-	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
-	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
+	Acquired int64 `json:"acquired"`        // got the lock; op extend: extended it
+	Names    int64 `json:"names,omitempty"` // of Acquired; op many only, in which each name is an attempt
+	Refused  int64 `json:"refused"`         // ended with ErrRefused
+	Timeouts int64 `json:"timeouts"`        // failed after Config.Wait
+	Errors   int64 `json:"errors"`          // any other failure, of an acquire or of a release; op many: also of a name beside others that were got
+	Late     int64 `json:"late"`            // of Started, begun more than 1 ms after they were due; open loop only
 	// Outlived counts holds that outlived their lease: the validity had ended when Release
 	// was called, or when the end of the drain cut the hold off.
 	Outlived     int64 `json:"outlived"`
@@ -62,14 +66,25 @@ type Totals struct {
 	// LateQuorum counts attempts whose quorum came too late to leave any validity. It is 0
 	// for lockers that are no Counter.
 	LateQuorum int64 `json:"late_quorum"`
-	Fenced     int64 `json:"fenced"` // of Acquired, had a fencing token
+	Fenced     int64 `json:"fenced"`           // of Acquired, had a fencing token
+	Fences     int64 `json:"fences,omitempty"` // tokens of Fenced; op all and many only
 	// FenceSecondTrips counts attempts that needed a second round trip for their fencing
 	// token. It is 0 for lockers that are no Counter.
 	FenceSecondTrips int64 `json:"fence_second_trips"`
 }
 
 // Quorums returns the number of attempts that got a quorum, in time or too late.
-func (t *Totals) Quorums() int64 { return t.Acquired + t.LateQuorum }
+func (t *Totals) Quorums() int64 { return cmp.Or(t.Names, t.Acquired) + t.LateQuorum }
+
+// LostShare returns the attempts that lost their validity, of all that got a quorum. A call of op many that outlived its
+// lease counts with the names that a call got on average.
+func (t *Totals) LostShare() (lost, quorums int64) {
+	outlived := t.LostValidity - t.LateQuorum
+	if t.Names > 0 {
+		outlived = outlived * t.Names / max(t.Acquired, 1)
+	}
+	return outlived + t.LateQuorum, t.Quorums()
+}
 
 func (t *Totals) add(u Totals) {
 	t.Offered += u.Offered
@@ -78,6 +93,7 @@ func (t *Totals) add(u Totals) {
 	t.Unfinished += u.Unfinished
 	t.Failed += u.Failed
 	t.Acquired += u.Acquired
+	t.Names += u.Names
 	t.Refused += u.Refused
 	t.Timeouts += u.Timeouts
 	t.Errors += u.Errors
@@ -86,6 +102,7 @@ func (t *Totals) add(u Totals) {
 	t.LostValidity += u.LostValidity
 	t.LateQuorum += u.LateQuorum
 	t.Fenced += u.Fenced
+	t.Fences += u.Fences
 	t.FenceSecondTrips += u.FenceSecondTrips
 }
 

@@ -134,7 +134,7 @@ func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *
 	if r.pacer != nil {
 		due := from
 		if r.joins { // what was due before was another process's
-			due = r.now()
+			due = max(from, r.since)
 		}
 		r.pacer.begin(from, due)
 	}

@@ -37,6 +37,7 @@ type runner struct {
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.Waits
 	joins   bool     // of Place
+	since   int64    // of Place, on the clock of now
 	allowed int64    // allowance for drift of each lease; below 0: unknown
 
 	ctx     context.Context // of acquires; ends with the drain

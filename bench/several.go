@@ -14,7 +14,7 @@ type AllLocker interface {
 // A ManyLocker is a Locker that takes what is free of several names in one call; op many needs it.
 type ManyLocker interface {
 	// AcquireMany makes one attempt for each name. got has the places of the names that are held. It returns
-	// ErrRefused if none is.
+	// ErrRefused if somebody else holds all names. It returns any other error of a name also beside held.
 	AcquireMany(ctx context.Context, names []string, ttl time.Duration) (held Held, got []int, err error)
 }
 
@@ -35,14 +35,14 @@ func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
 		return w.unable("takes no several names so")
 	}
 	held, got, err := locker.AcquireMany(ctx, names, w.r.cfg.TTL)
-	if err != nil {
+	if len(got) == 0 {
 		return nil, err
 	}
 	for i, place := range got {
 		w.keys[i] = w.keys[place]
 	}
 	w.keys = w.keys[:len(got)]
-	return held, nil
+	return held, err
 }
 
 // drawKeys puts the names of an operation into w.keys: the one that was drawn, and those that follow.

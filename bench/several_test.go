@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +86,52 @@ func TestEachNameOfASetIsAudited(t *testing.T) {
 	require.Positive(t, runSeveral(t, several{leases: fenced(), half: true}, func(*Config) {}).Safety.Overlaps, "half a set is held")
 	res := runSeveral(t, several{leases: newLeases(2, time.Millisecond)}, func(c *Config) { c.Op = Many(3) })
 	require.Positive(t, res.Safety.Overlaps, "two hold a name")
+}
+
+func TestACallOfSeveralNamesCountsThem(t *testing.T) {
+	for op, want := range map[Op]struct{ names, fences int64 }{All(4): {0, 4}, Many(5): {5, 5}, Try: {}} {
+		l := newLeases(1, time.Millisecond)
+		l.fence = growing
+		all := runSeveral(t, several{leases: l}, func(c *Config) { c.Dist, c.Keys, c.Op = Dist{}, 0, op }).Totals
+		require.Positive(t, all.Acquired)
+		require.Equal(t, want.names*all.Acquired, all.Names, op)
+		require.Equal(t, want.fences*all.Acquired, all.Fences, op)
+		require.Equal(t, all.Acquired, all.Fenced)
+	}
+	partly := runSeveral(t, several{leases: newLeases(1, time.Millisecond)}, func(c *Config) { c.Op = Many(4) }).Totals
+	require.Greater(t, partly.Names, partly.Acquired)
+	require.Less(t, partly.Names, 4*partly.Acquired)
+}
+
+// failing is several that fails each name that follows the first, as if another group of masters was dead.
+type failing struct{ several }
+
+func (l failing) AcquireMany(ctx context.Context, names []string, ttl time.Duration) (Held, []int, error) {
+	held, got, err := l.several.AcquireMany(ctx, names[:1], ttl)
+	if len(names) == 1 {
+		return held, got, err
+	}
+	return held, got, errors.New("no quorum")
+}
+
+func TestANameThatFailsIsAnErrorThoughOtherNamesAreHeld(t *testing.T) {
+	for n, want := range map[int]bool{1: false, 4: true} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := Config{Workers: 4, Keys: 16, Duration: 2 * time.Second, TTL: time.Second, Op: Many(n), Hold: Fixed(3 * time.Millisecond)}
+			res, err := Run(t.Context(), "failing", failing{several{leases: newLeases(1, time.Millisecond)}}, cfg)
+			require.NoError(t, err)
+			require.Greater(t, res.Totals.Acquired, int64(300))
+			require.Zero(t, res.Totals.Failed, "it holds a name")
+			require.Greater(t, res.Latency.Release.Count, int64(300), "and releases it")
+			if want {
+				require.InDelta(t, res.Totals.Acquired, res.Totals.Errors, 0, "one a call, except at the end of the drain")
+				require.Equal(t, []string{"acquire: no quorum"}, res.ErrorSamples)
+			} else {
+				require.Zero(t, res.Totals.Errors)
+				require.Empty(t, res.ErrorSamples)
+			}
+		})
+	}
 }
 
 func TestWorkersHaveSetsOfTheirOwn(t *testing.T) {

@@ -29,6 +29,9 @@ const (
 	outageMisses = 20 // acquisitions at the pace of the other seconds
 )
 
+// auditLeast is the number of acquisitions below which a run that looks for overlaps has seen too little.
+const auditLeast = 100
+
 // checkValid collects the reasons why the figures are not valid. Latencies need not be exact
 // with op hold, or in a run that keeps a history to look for overlaps.
 func checkValid(res *Result, cfg Config, parts []*Part) {
@@ -71,6 +74,9 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 			text += fmt.Sprintf(", it needs %.0f s more at this pace", more)
 		}
 		res.Invalidate(text)
+	}
+	if cfg.History > 0 && ended && res.Totals.Acquired < auditLeast {
+		res.Invalidate(fmt.Sprintf("%s: %d are no base for an audit", ReasonFew, res.Totals.Acquired))
 	}
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -22,12 +23,17 @@ func TestTheLagCountsFromOneMillisecond(t *testing.T) {
 	require.Zero(t, (&Result{}).LagShare(), "a closed loop")
 }
 
-func TestARunThatLooksForOverlapsNeedsNoExactFigures(t *testing.T) {
+func TestARunThatLooksForOverlapsNeedsNoExactFiguresButHolds(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond)}
-	cfg := Config{Workers: 1, Duration: 100 * time.Millisecond, TTL: time.Second, History: 10}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.True(t, r.Valid.OK, r.Valid.Reasons)
-	})
+	for duration, want := range map[time.Duration]string{
+		110 * time.Millisecond: `^\[\]$`,
+		51 * time.Millisecond:  `^\[too few operations: 5[0-3] are no base for an audit\]$`,
+	} {
+		cfg := Config{Workers: 1, Duration: duration, TTL: time.Second, History: 10}
+		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+			require.Regexp(t, want, fmt.Sprint(r.Valid.Reasons))
+		})
+	}
 }
 
 func TestATimeInWhichNothingIsAcquiredIsNotValid(t *testing.T) {

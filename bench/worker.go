@@ -120,6 +120,10 @@ func (w *worker) operate(a arrival) {
 
 	begin := r.now()
 	held, timedOut, err := w.acquire(begin, a.op)
+	var missed error // why a call did not get some names, beside those that it got
+	if a.op == opMany && held != nil {
+		missed, err = err, nil
+	}
 	now := r.now()
 	got := acquired{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
 	if p := r.phase.Load(); p != warming {
@@ -140,6 +144,12 @@ func (w *worker) operate(a arrival) {
 	until := untilNs(r.base, held.Until())
 	got.used = r.used(now, until)
 	got.fence = w.enter(a.op, held, now, until)
+	if a.op == opMany {
+		got.names = int64(len(w.keys))
+	}
+	if a.op == opMany || a.op == opAll {
+		got.fences = int64(len(w.keys))
+	}
 	kind := EventAcquired
 	if a.op == opRead {
 		kind = EventRead
@@ -179,10 +189,16 @@ func (w *worker) operate(a arrival) {
 			w.shard.acquiredLocked(got)
 		}
 		w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived}, err)
+		if missed != nil && r.phase.Load() != stopped { // the end of the drain may have cut it off
+			w.shard.counts.Errors++
+		}
 		w.shard.mu.Unlock()
 	}
 	if err != nil {
 		w.failed(now, call, err)
+	}
+	if missed != nil {
+		w.failed(now, "acquire", missed)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
 	page := filepath.Join(t.TempDir(), "page.html")
-	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json", "-q", "--html", page)
+	stdout, stderr, code := lockbench(t, "chaos", "--duration", "8s", "--history", history, "-o", "json", "-q", "--html", page)
 	requireMeasured(t, code, stderr)
 	require.Contains(t, read(t, page), "<h1>lockbench chaos")
 	require.Contains(t, read(t, page), "--faults delay,stop,kill,restart,cut")
@@ -73,6 +73,15 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	kinds, _ := at(doc, "config.fault_kinds")
 	require.Len(t, kinds, 13, "a page shows them again")
 	require.NoFileExists(t, history)
+}
+
+func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	_, stderr, code := lockbench(t, "chaos", "--local", "1", "--procs", "1", "--workers", "1", "--keys", "1", "--hold", "100ms", "--fencing=false", "--faults", "delay",
+		"--duration", "2s", "-q", "--history", filepath.Join(t.TempDir(), "history.ndjson"))
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Contains(t, stderr, "are no base for an audit")
 }
 
 func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"muxlock/bench"
 	"muxlock/internal/child"
 )
 
@@ -46,7 +47,7 @@ func (r *Runner) Replace(number int) error {
 // begin sends a process the run.
 func (r *Runner) begin(p *process, number int, joins bool) error {
 	s := r.start
-	s.Place.Proc, s.Place.Joins = number, joins
+	s.Place.Proc, s.Place.Joins, s.Place.Since = number, joins, bench.Monotonic()
 	return json.NewEncoder(p.In).Encode(s)
 }
 

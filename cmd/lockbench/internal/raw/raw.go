@@ -4,15 +4,16 @@
 // A Load owns its connections, four per master. One goroutine drives each connection: it writes 64
 // SETs, reads 64 replies, writes 64 EVALSHAs, reads 64 replies. The bytes are encoded once, before
 // the run, so that the client costs little. Every key is free when it is set and present when it
-// is released; any other reply fails the run. A cycle is one SET and one release on every master,
-// so throughput is the sum over all connections divided by the number of masters. Latencies
-// are of each operation on one master.
+// is released; any other reply fails the run. A cycle is one SET and one release on a majority of
+// the masters, since a lock waits for no more, and every master is asked. Latencies are of
+// each operation on one master.
 package raw
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,13 +21,14 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/quorum"
 )
 
 // Name of this load among the implementations.
 const Name = "raw"
 
 // Caveat limits what its figures mean.
-const Caveat = "no lock: the servers alone, one command per operation, 4 connections to each, 64 operations deep; ignores --workers and other flags of the load"
+const Caveat = "no lock: the servers alone, one command per operation, 4 connections to each, 64 operations deep; cycles are those that a majority of masters made; ignores --workers and other flags of the load"
 
 // The shape of the load.
 const (
@@ -90,6 +92,9 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	before := bench.ReadMeter()
 	start := time.Now()
 	now.Store(measuring)
+	if cfg.Progress != nil {
+		cfg.Progress(bench.Progress{Impl: Name, Total: cfg.Duration}) // seconds count from here again
+	}
 	series := l.watch(gctx, cfg, cfg.Duration, workers, false)
 	now.Store(over)
 	elapsed := time.Since(start)
@@ -116,7 +121,7 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 // watch waits for the end of a phase and reports it once a second.
 func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration, workers []*worker, warmup bool) []bench.Point {
 	series := []bench.Point{}
-	start, seen := time.Now(), l.cycles(workers)
+	start, seen := time.Now(), cycles(workers)
 	end := time.NewTimer(total)
 	defer end.Stop()
 	tick := time.NewTicker(time.Second)
@@ -130,9 +135,9 @@ func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration,
 			done = true
 		case <-tick.C:
 		}
-		cycles, elapsed := l.cycles(workers), time.Since(start)
-		p := bench.Point{TS: elapsed.Seconds(), Cycles: cycles - seen, Acquired: cycles - seen}
-		seen = cycles
+		now, elapsed := cycles(workers), time.Since(start)
+		p := bench.Point{TS: elapsed.Seconds(), Cycles: now - seen, Acquired: now - seen}
+		seen = now
 		series = append(series, p)
 		if done {
 			return series
@@ -183,26 +188,35 @@ func (w *worker) run(now *phase) error {
 	}
 }
 
-// cycles returns the cycles so far, each on all masters.
-func (l *Load) cycles(workers []*worker) (n int64) {
-	for _, w := range workers {
-		n += w.batches.Load()
+// cycles returns the cycles so far.
+func cycles(workers []*worker) int64 {
+	return onMajority(workers, func(w *worker) int64 { return w.batches.Load() })
+}
+
+// onMajority returns how many cycles a majority of the masters made.
+func onMajority(workers []*worker, batches func(*worker) int64) int64 {
+	var each []int64
+	for ofMaster := range slices.Chunk(workers, ConnsPerMaster) {
+		var sum int64
+		for _, w := range ofMaster {
+			sum += batches(w)
+		}
+		each = append(each, sum)
 	}
-	return n * Depth / int64(l.masters)
+	slices.Sort(each)
+	return each[len(each)-quorum.Size(len(each))] * Depth
 }
 
 func (l *Load) result(workers []*worker, elapsed time.Duration) *bench.Result {
 	acquire, release, cycle := bench.NewHistogram(), bench.NewHistogram(), bench.NewHistogram()
-	var batches int64
 	shares := make([]int64, len(workers))
 	for i, w := range workers {
 		acquire.Merge(w.acquire)
 		release.Merge(w.release)
 		cycle.Merge(w.cycle)
-		batches += w.measured
 		shares[i] = w.measured
 	}
-	n := batches * Depth / int64(l.masters)
+	n := onMajority(workers, func(w *worker) int64 { return w.measured })
 	r := &bench.Result{
 		Impl:           Name,
 		Round:          1,

@@ -69,7 +69,7 @@ var figures = []Figure{
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
 	}).in(openLoop),
 	ratio("fence_second_trip_rate", "fences that took a second round trip", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
-		return float64(r.Totals.FenceSecondTrips), float64(r.Totals.Fenced)
+		return float64(r.Totals.FenceSecondTrips), float64(cmp.Or(r.Totals.Fences, r.Totals.Fenced))
 	}),
 	share("failure_rate", func(t bench.Totals) (int64, int64) { return t.Failed, t.Offered }),
 	share("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Started }),
@@ -77,7 +77,7 @@ var figures = []Figure{
 	share("refused_rate", func(t bench.Totals) (int64, int64) { return t.Refused, t.Started }),
 	share("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
 	share("outlived_rate", func(t bench.Totals) (int64, int64) { return t.Outlived, t.Acquired }),
-	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
+	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostShare() }),
 }
 
 // number makes a figure that every result has.

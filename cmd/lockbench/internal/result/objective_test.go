@@ -50,6 +50,27 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 	}
 }
 
+func TestSharesOfSeveralNamesAreOfNames(t *testing.T) {
+	lost, trips := MustFigure("lost_validity_rate"), MustFigure("fence_second_trip_rate")
+	for _, c := range []struct {
+		totals      bench.Totals
+		lost, trips float64
+	}{
+		{bench.Totals{Acquired: 50, Fenced: 50, LateQuorum: 25, LostValidity: 30, FenceSecondTrips: 5}, 0.4, 0.1},
+		{bench.Totals{Acquired: 50, Names: 475, Fenced: 50, Fences: 475, LateQuorum: 25, LostValidity: 25, FenceSecondTrips: 95}, 0.05, 0.2},
+		{bench.Totals{Acquired: 50, Names: 475, LateQuorum: 25, LostValidity: 75, FenceSecondTrips: 0, Fenced: 1}, 1, 0}, // all outlived
+		{bench.Totals{Acquired: 75, Fenced: 75, Fences: 300, LateQuorum: 25, LostValidity: 25, FenceSecondTrips: 150}, 0.25, 0.5},
+	} {
+		r := &bench.Result{Totals: c.totals}
+		v, ok := lost.Measured(r)
+		require.True(t, ok)
+		require.InDelta(t, c.lost, v, 1e-9, c.totals)
+		v, ok = trips.Measured(r)
+		require.True(t, ok)
+		require.InDelta(t, c.trips, v, 1e-9, c.totals)
+	}
+}
+
 func TestAnObjectiveKeepsValueAndLimitInOneUnit(t *testing.T) {
 	o, err := ParseObjective("acquire.response.p99<5ms")
 	require.NoError(t, err)

@@ -157,15 +157,18 @@ func (l muxlock) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 	for i, r := range l.engine.AcquireMany(ctx, names, ttl) {
 		if r.Lock != nil {
 			held.locks, got = append(held.locks, r.Lock), append(got, i)
-		} else {
+		} else if failed == nil || errors.Is(failed, engine.ErrTaken) { // another error says more
 			failed = r.Err
 		}
 	}
-	if len(got) == 0 {
+	switch {
+	case len(got) == 0:
 		_, failed = muxlockHeld(ctx, nil, failed)
 		return nil, nil, failed
+	case errors.Is(failed, engine.ErrTaken):
+		failed = nil
 	}
-	return held, got, nil
+	return held, got, failed
 }
 
 // muxlockMany is the locks that one AcquireMany got.

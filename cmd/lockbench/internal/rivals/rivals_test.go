@@ -16,6 +16,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/engine"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
@@ -230,6 +231,53 @@ func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
 	// Another split of the same masters is another map of groups.
 	o.Groups = 3
 	require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "name"))
+}
+
+func TestACallOfManyNamesTellsOfANameWithoutAQuorum(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	impl, _ := rivals.Find("muxlock")
+	l := open(t, impl, rivals.Options{Masters: redistest.Addrs(servers), Groups: 2})
+	many := l.(bench.ManyLocker)
+	var dead, alive []string // names, by the group that they lie in
+	for i := 0; len(dead) < 2 || len(alive) < 2; i++ {
+		name := fmt.Sprint("name", i)
+		held, err := l.Acquire(t.Context(), name, ttl)
+		require.NoError(t, err)
+		if redistest.Command(t, servers[0], "EXISTS", key(t, servers, name)) == int64(1) {
+			dead = append(dead, name)
+		} else {
+			alive = append(alive, name)
+		}
+		require.NoError(t, held.Release(t.Context()))
+	}
+	require.NoError(t, servers[0].Kill())
+
+	_, _, err := many.AcquireMany(t.Context(), dead[:1], ttl)
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	first, got, err := many.AcquireMany(t.Context(), []string{dead[0], alive[0]}, ttl)
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	require.Equal(t, []int{1}, got)
+	_, got, err = many.AcquireMany(t.Context(), []string{dead[0], alive[0], dead[1], alive[0]}, ttl)
+	require.ErrorIs(t, err, engine.ErrNoQuorum, "not that the last one is taken")
+	require.Empty(t, got)
+	second, got, err := many.AcquireMany(t.Context(), alive[:2], ttl)
+	require.NoError(t, err, "a name that is taken is no error beside others")
+	require.Equal(t, []int{1}, got)
+	_, _, err = many.AcquireMany(t.Context(), alive[:2], ttl)
+	require.ErrorIs(t, err, bench.ErrRefused)
+	require.NoError(t, first.Release(t.Context()))
+	require.NoError(t, second.Release(t.Context()))
+}
+
+// key returns the key of a name that is held.
+func key(t *testing.T, servers []*redisserver.Server, name string) string {
+	for _, k := range redistest.Keys(t, servers...) {
+		if strings.HasSuffix(k, ":"+name) {
+			return k
+		}
+	}
+	t.Fatalf("no key of %s", name)
+	return ""
 }
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {

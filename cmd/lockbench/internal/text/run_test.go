@@ -103,6 +103,7 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 	}{
 		{bench.Totals{Acquired: 4190, Outlived: 88, LostValidity: 88}, []string{"WARNING muxlock: locks outlasted their validity before they were released: 88 (2.10%) what helps: a longer --ttl"}},
 		{bench.Totals{Acquired: 99, Outlived: 1, LostValidity: 2, LateQuorum: 1}, []string{"locks outlasted their validity before they were released: 1 (1.01%)", "quorums came too late to leave any validity: 1 (1.00%)"}},
+		{bench.Totals{Acquired: 72, Names: 520, LostValidity: 20, LateQuorum: 20}, []string{"WARNING muxlock: quorums came too late to leave any validity: 20 (3.70%)"}},
 		{bench.Totals{Acquired: 99}, nil},
 	} {
 		r := resulttest.Result("muxlock", 1, 100)
@@ -113,6 +114,21 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 		}
 		require.Equal(t, len(c.want), strings.Count(text, "WARNING"))
 	}
+}
+
+func TestARunWithACrashSaysWhatItLacks(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	for kind, want := range map[string]bool{"kill": false, "crash": true} {
+		r.Faults = []bench.Band{{Spec: kind + ":1@1s", Kind: kind, FromS: 1, ToS: 2}}
+		require.Equal(t, want, strings.Contains(flat(shown(t, "run", resulttest.Document(r))), "what the killed process did since its last report, up to 1 s, is not counted"), kind)
+	}
+}
+
+func TestARunOfManyNamesSaysHowManyACallGot(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	require.NotContains(t, shown(t, "run", resulttest.Document(r)), "names")
+	r.Totals.Acquired, r.Totals.Names = 72, 520
+	require.Contains(t, shown(t, "run", resulttest.Document(r)), "acquired 72  names 7.22 a call  refused")
 }
 
 func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/internal/stats"
 )
@@ -31,6 +32,9 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 			}
 			if without != "" {
 				text += "; " + without + " without a fault"
+			}
+			if f.Kind == string(faults.Crash) {
+				text += "; what the killed process did since its last report, up to 1 s, is not counted"
 			}
 			b.Line("%s", text)
 		}

@@ -219,6 +219,7 @@ func (b *Blocks) outlasted(name string, results []*bench.Result) bool {
 	var t bench.Totals
 	for _, r := range results {
 		t.Acquired += r.Totals.Acquired
+		t.Names += r.Totals.Names
 		t.Outlived += r.Totals.Outlived
 		t.LateQuorum += r.Totals.LateQuorum
 	}

@@ -83,8 +83,12 @@ func fencesText(r *bench.Result) string {
 // outcomes writes the outcomes of operations.
 func outcomes(r *bench.Result) string {
 	t := r.Totals
-	text := fmt.Sprintf("acquired %s  refused %s  timeouts %s  errors %s",
-		units.Number(t.Acquired), units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
+	names := ""
+	if t.Names > 0 {
+		names = fmt.Sprintf("  names %s a call", units.Digits(float64(t.Names)/float64(t.Acquired)))
+	}
+	text := fmt.Sprintf("acquired %s%s  refused %s  timeouts %s  errors %s",
+		units.Number(t.Acquired), names, units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
 	if t.Unfinished > 0 && r.Drain != nil {
 		text += fmt.Sprintf("  unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
 	}
