@@ -36,7 +36,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 	t.Helper()
 	redistest.Grant(t, masters, rights...)
 	cfg := Config{
-		Masters: redistest.Addrs(masters), MastersAreNew: true,
+		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience,
 		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
 	}
 	e, err := New(t.Context(), cfg.with(changes...))
@@ -164,7 +164,11 @@ func TestReadersNeedTheirDocumentedRightsAndWritersDoNot(t *testing.T) {
 		for _, l := range locks {
 			errs = append(errs, l.Extend(t.Context(), 20*time.Second))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		wait := 50 * time.Millisecond
+		if len(locks) == 0 {
+			wait = 5 * patience
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := writer.Acquire(ctx, "locks:n", 0)
 		cancel()
 		require.Equal(t, len(locks) == 0, err == nil, right)

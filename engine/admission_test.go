@@ -79,6 +79,7 @@ func tokenOf(t testing.TB, m *redisserver.Server, name string) uint64 {
 }
 
 func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
+	t.Parallel()
 	restart := func(t *testing.T, m, _ *redisserver.Server) {
 		require.NoError(t, m.Kill())
 		require.NoError(t, m.Restart(t.Context()))
@@ -277,7 +278,7 @@ func TestMasterThatLeavesWhileTheOthersAreReadIsAdmittedLater(t *testing.T) {
 func TestDurableMasterThatWasRestartedVotesAtOnce(t *testing.T) {
 	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}})
-	cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: patience} // MaxTTL is 30 s
+	cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * patience} // MaxTTL is 30 s
 	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
 	e := open(t, masters, fenced, durable)
 	last := fence(t, e, t.Name())

@@ -69,6 +69,7 @@ func TestTheAuditSeesAPlantedOverlap(t *testing.T) {
 }
 
 func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
+	t.Parallel()
 	for fleet, fenced := range map[string][3]bool{
 		"without fencing": {}, "with fencing": {true, true, true}, "half with fencing": {true, false, true},
 	} {

@@ -117,7 +117,7 @@ const stoppedFor = time.Second
 // actAsMeasured measures, says so on standard output, waits until this process has been stopped
 // for that long and prints what it measured.
 func actAsMeasured(masters []string) {
-	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, Measure: true})
+	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, MasterTimeout: patience, Measure: true})
 	if err != nil {
 		fmt.Println(err)
 		return

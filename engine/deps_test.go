@@ -86,6 +86,7 @@ func upward(imports []string) (wrong []string) {
 }
 
 func TestImportsPointDownwards(t *testing.T) {
+	t.Parallel()
 	imports := goList(t, "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}`, "muxlock/...")
 	require.Contains(t, imports, "muxlock/engine muxlock/pipeline")
 	require.Contains(t, imports, "muxlock/pipeline muxlock/scripts")

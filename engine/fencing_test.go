@@ -96,7 +96,7 @@ func TestLoneFencedAcquiresTakeOneRoundTrip(t *testing.T) {
 func TestLateMasterThatIsSparedAcquiresHasTheirRegisters(t *testing.T) {
 	t.Parallel()
 	masters := fencedSet(t, 3)
-	e, links := bent(t, masters, fenced)
+	e, links := bent(t, masters, fenced, masterTimeout(4*patience-time.Second))
 	links[2].HoldReplies(true)
 	for range 50 {
 		cycle(t, e, t.Name())

@@ -46,6 +46,7 @@ func TestFlushedMastersAreALossForAHolderThatIsKeptAlive(t *testing.T) {
 }
 
 func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
+	t.Parallel()
 	const ttl = 2 * patience
 	for deleted := 1; deleted <= 3; deleted++ {
 		t.Run(fmt.Sprint(deleted), func(t *testing.T) {

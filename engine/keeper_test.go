@@ -323,6 +323,7 @@ func TestHeldOnCountsTheMastersThatStillHaveTheLock(t *testing.T) {
 
 // In real time: virtual time begins in the past, and does not overflow.
 func TestLongestBoundIsNoBound(t *testing.T) {
+	t.Parallel()
 	s := &scripted{keys: make(map[string]scriptedKey)}
 	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
 	require.NoError(t, e.Do(t.Context(), "name", 3*time.Second, func(ctx context.Context) error {

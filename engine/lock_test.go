@@ -169,6 +169,7 @@ func TestReleaseOfALockThatIsGoneSpeaksOfARelease(t *testing.T) {
 }
 
 func TestReleaseAfterExpiryIsNotHeldAndTouchesNobody(t *testing.T) {
+	t.Parallel()
 	masters := five(t)
 	e := open(t, masters)
 	old, err := e.TryAcquire(t.Context(), t.Name(), patience+100*time.Millisecond)

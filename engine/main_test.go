@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"strings"
@@ -45,6 +46,9 @@ func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config))
 		change(&cfg)
 	}
 	e, err := New(context.Background(), cfg)
+	for tries := 0; errors.Is(err, ErrNoQuorum) && tries < 3; tries++ { // a busy machine
+		e, err = New(context.Background(), cfg)
+	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e

@@ -47,7 +47,7 @@ func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
 	addrs := redistest.Addrs(masters)
 	e, err := New(t.Context(), Config{
-		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, MastersAreNew: true,
+		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, MastersAreNew: true, MasterTimeout: patience,
 		Client: rueidis.ClientOption{Password: "secret"}, Logger: timeless(&out),
 	})
 	require.NoError(t, err)

@@ -357,8 +357,8 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 // The delay is longer than a word of the holder, that it is left open, may be on its way behind. Readers pass nothing on.
 func (p *place) watch() {
 	c := p.c
-	p.mu.Lock()
 	before, after := settleIn, finest+redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap()
+	p.mu.Lock()
 	if slices.Contains(p.values, pipeline.Readers) {
 		before, after = 0, 0
 	}

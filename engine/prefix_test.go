@@ -16,7 +16,7 @@ func TestAPrefixIsOfTheKeyAndNotOfTheName(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	names := make(chan string, 8)
 	cfg := Config{
-		Masters: redistest.Addrs(masters), MastersAreNew: true, Prefix: "app:",
+		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience, Prefix: "app:",
 		Observer: &Observer{
 			Acquired:    func(name string, _ time.Duration, _ int) { names <- "acquired " + name },
 			NotAcquired: func(name string, _ time.Duration, _ int, _ error) { names <- "refused " + name },

@@ -114,7 +114,7 @@ func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 	masters, other := all[:3], all[3]
 	first := open(t, masters, masterTimeout(5*time.Second))
 	second := open(t, masters, masterTimeout(5*time.Second))
-	lock := heldEverywhere(t, first, masters, 0)
+	lock := heldEverywhere(t, first, masters, 25*time.Second)
 	for _, m := range masters[:2] {
 		replicaOf(t, m, other)
 		redistest.Command(t, m, "REPLICAOF", "NO", "ONE")

@@ -58,7 +58,7 @@ func TestAddressOfTheWrongKindSaysWhetherThePortSpeaksTLS(t *testing.T) {
 	secured := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	open := func(address string, pool *x509.CertPool) error {
 		e, err := New(t.Context(), Config{
-			Masters: []string{address}, MastersAreNew: true,
+			Masters: []string{address}, MastersAreNew: true, MasterTimeout: patience,
 			Client: rueidis.ClientOption{TLSConfig: map[bool]*tls.Config{true: {RootCAs: pool}}[pool != nil]},
 		})
 		if err == nil {

@@ -78,6 +78,7 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 		lock, err := locks.AcquirePermit(t.Context(), name, slot+1, 20*time.Second) // all below are taken
 		require.NoError(t, err)
 		require.Equal(t, slot, lock.Slot())
+		require.NoError(t, lock.KeepAlive(0))
 		key := fmt.Sprintf("__muxlock__:slot:%d:%s", slot, name)
 		require.Eventually(t, func() bool { return !slices.Contains(redistest.Get(t, s.masters, key), "") }, limit, time.Millisecond)
 	}

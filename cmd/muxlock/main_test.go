@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 const asks = "5s"
 
 // limit bounds every wait of a test; nothing is expected to come near it.
-const limit = time.Minute
+const limit = 3 * time.Minute
 
 // cleanEnv returns the environment without muxlock's settings, plus more.
 func cleanEnv(more ...string) (env []string) {

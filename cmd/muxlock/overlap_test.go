@@ -18,9 +18,10 @@ const inside = `mkdir "$0/inside" || echo >"$0/overlap"; echo >>"$0/ran"; sleep 
 func manyAtOnce(t *testing.T, n int, name func(i int) string) (ran int, overlapped bool) {
 	t.Helper()
 	s, dir := newSet(t), t.TempDir()
+	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=15s") // so many processes at once start slowly
 	var jobs []*job
 	for i := range n {
-		jobs = append(jobs, s.start(t, "exec", name(i), "--", "sh", "-c", inside, dir))
+		jobs = append(jobs, s.start(t, "exec", name(i), "--ttl", "60s", "--max-ttl", "60s", "--", "sh", "-c", inside, dir))
 	}
 	for _, j := range jobs {
 		code := j.code(t)
@@ -32,10 +33,10 @@ func manyAtOnce(t *testing.T, n int, name func(i int) string) (ran int, overlapp
 	return strings.Count(string(notes), "\n"), err == nil
 }
 
-func TestTwoHundredExecsOfOneNameRunOneAtATime(t *testing.T) {
-	ran, overlapped := manyAtOnce(t, 200, func(int) string { return "name" })
+func TestAHundredExecsOfOneNameRunOneAtATime(t *testing.T) {
+	ran, overlapped := manyAtOnce(t, 100, func(int) string { return "name" })
 	require.False(t, overlapped)
-	require.Equal(t, 200, ran)
+	require.Equal(t, 100, ran)
 }
 
 func TestTheOverlapCheckSeesCommandsThatRunAtOnce(t *testing.T) {

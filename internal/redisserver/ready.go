@@ -14,7 +14,7 @@ import (
 )
 
 // askLimit is how long one INFO may take before it is sent again on a new connection.
-const askLimit = 250 * time.Millisecond
+const askLimit = time.Second
 
 // awaitReady asks until the child answers at addr. It fails when the child ends, when another process answers
 // (errPortTaken), or when ctx ends; the error then says why the child was not ready.

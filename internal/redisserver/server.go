@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	startLimit = 10 * time.Second // of Start and Restart, beside ctx
+	startLimit = 60 * time.Second // of Start and Restart, beside ctx
 	stopLimit  = 2 * time.Second  // between SIGTERM and SIGKILL
 )
 

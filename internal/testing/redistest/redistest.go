@@ -21,7 +21,7 @@ import (
 const RequireEnv = "MUXLOCK_REQUIRE_REDIS"
 
 // limit bounds each command and each start.
-const limit = 30 * time.Second
+const limit = time.Minute
 
 // Masters starts n masters and stops them at cleanup. Without a server program it skips the test, or fails it if RequireEnv
 // is 1.
