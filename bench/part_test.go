@@ -141,9 +141,21 @@ func TestAProcessThatTakesAPlaceBeginsWhatWasDueSinceTheOtherDied(t *testing.T) 
 	require.GreaterOrEqual(t, part.Latency.Response.Quantile(1), 490*ms, "since they were due")
 }
 
+// calm repeats a run during which the machine stalled, a few times.
+func calm(run func() *Result) (r *Result) {
+	for range 5 {
+		if r = run(); r.Client.Stall != nil && r.Client.Stall.Max < 50*ms {
+			break
+		}
+	}
+	return r
+}
+
 func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	cfg := Config{Workers: 3, Procs: 3, KeyPrefix: "k", Duration: 1200 * time.Millisecond, Warmup: 50 * time.Millisecond, TTL: time.Second}
-	r := inParts(t, slow{acquire: takes(time.Millisecond), release: time.Millisecond}, cfg)
+	r := calm(func() *Result {
+		return inParts(t, slow{acquire: takes(time.Millisecond), release: time.Millisecond}, cfg)
+	})
 	require.True(t, r.Valid.OK, r.Valid.Reasons)
 	require.Equal(t, 9, r.Keys)
 	require.Len(t, r.Fairness.PerProc, 3)

@@ -261,7 +261,7 @@ func TestCloseUnderLoadWaitsForNoMasterAndLeavesOnlyWhatIsHeld(t *testing.T) {
 	for _, stopped := range []int{0, 1, 3} {
 		t.Run(fmt.Sprintf("stopped=%d", stopped), func(t *testing.T) {
 			masters := redistest.Masters(t, 5)
-			e := open(t, masters)
+			e := open(t, masters, masterTimeout(patience/4))
 			ready := make(chan struct{}, 64)
 			var load sync.WaitGroup
 			for i := range cap(ready) {

@@ -46,12 +46,12 @@ func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 	t.Parallel()
 	// With one worker in each process, an overlap is always with the other process.
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--keys", "1", "--procs", "2", "--workers", "1",
-		"--hold", "1ms", "--duration", "1s", "--warmup", "0s")
+		"--hold", "1ms", "--duration", "600ms", "--warmup", "0s")
 	require.Equal(t, exitUnsafe, code, stderr)
 	require.Contains(t, stdout, "SAFETY VIOLATION noop")
 
 	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "1",
-		"--hold", "1ms", "--duration", "1s", "--warmup", "0s")
+		"--hold", "1ms", "--duration", "600ms", "--warmup", "0s")
 	requireMeasured(t, code, stderr)
 }
 
@@ -59,7 +59,7 @@ func TestOverlapsOfThoseWhoShareAreSeenAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	for op, unsafe := range map[string]bool{"read-write:80": true, "read-write:100": false, "permit:2": true, "permit:3": false} {
 		_, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--op", op, "--keys", "1", "--procs", "3", "--workers", "1",
-			"--hold", "1ms", "--duration", "1s", "--warmup", "0s")
+			"--hold", "1ms", "--duration", "600ms", "--warmup", "0s")
 		if unsafe {
 			require.Equal(t, exitUnsafe, code, stderr)
 		} else {
@@ -71,7 +71,7 @@ func TestOverlapsOfThoseWhoShareAreSeenAcrossProcesses(t *testing.T) {
 func TestProcessesShareTheRate(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--rate", "1k", "--arrivals", "uniform",
-		"--duration", "2s", "--warmup", "0s", "-o", "json")
+		"--duration", "1s", "--warmup", "0s", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	require.InEpsilon(t, 1000*number(t, doc, "duration_s"), number(t, doc, "totals.offered"), 0.3, "neither each its own nor one alone")

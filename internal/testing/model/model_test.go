@@ -2,6 +2,7 @@ package model
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,12 @@ var controls = []struct {
 	{Model{Name: "set-up takes what lost its data for new", Fault: SetUpInOneStep, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Crashes: 1, Operations: []operation{setsUp}, ReadAtOnce: true}, tokenOrder},
 }
 
+// largeControls take more states than a test may.
+var largeControls = []string{
+	"a ticket counts for the next process", "a set is adopted from one member", "an adopted lock is extended without fencing",
+	"extend does not compare the set", "an acquire is executed twice, no clock",
+}
+
 func TestEachRuleIsNeeded(t *testing.T) {
 	t.Parallel()
 	for _, m := range controls {
@@ -130,6 +137,9 @@ func TestEachRuleIsNeeded(t *testing.T) {
 				m.Most = large / 10 // under the race detector
 			case os.Getenv("MUXLOCK_MODEL") == "":
 				m.Most = huge
+			}
+			if m.Most > 0 && slices.Contains(largeControls, m.Name) {
+				t.Skip("large: make model")
 			}
 			r := m.Search()
 			if m.Most > 0 && r.States >= m.Most && r.Broken == "" {
