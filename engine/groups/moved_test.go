@@ -119,7 +119,7 @@ func TestARenewedMovedLockCountsTheVotesOfAllMasters(t *testing.T) {
 }
 
 // A process of another step has the slot in the second group only.
-func TestASlotThatOneGroupRefusesIsLeftInTheOther(t *testing.T) {
+func TestASlotThatOneGroupRefusesIsReleasedInTheOther(t *testing.T) {
 	asEither(t, func(t *testing.T, w world, now, next string) {
 		e := w.open(t, now, next)
 		defer e.Close()
