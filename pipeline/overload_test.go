@@ -48,7 +48,7 @@ func TestAcquireBeyondTheQueueIsRefusedWithoutTheMutex(t *testing.T) {
 			}()
 		}
 		for range 3 {
-			require.ErrorIs(t, <-errs, ErrOverloaded)
+			assert.ErrorIs(t, <-errs, ErrOverloaded)
 		}
 		b.p.mu.Unlock()
 		for range 2 {
