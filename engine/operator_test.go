@@ -61,6 +61,9 @@ func (c *killedConn) Read(b []byte) (int, error) {
 // and checks what it leaves.
 func atEveryStep(t *testing.T, operate func(change func(*Config)) error, check func(cut bool)) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("its steps come one after another")
+	}
 	for commands := 0; ; commands++ {
 		var k killed
 		err := operate(k.after(commands))

@@ -123,6 +123,7 @@ func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
 			require.Positive(t, cycles)
 		default:
 			cycle(t, before, "another")
+			time.Sleep(time.Millisecond) // other tests need the processors, too
 			continue
 		}
 		break

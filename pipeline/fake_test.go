@@ -206,7 +206,7 @@ func (c *fakeConn) closeLocked() {
 
 // receive reads commands until the client closes.
 func (c *fakeConn) receive() {
-	in := bufio.NewReaderSize(c.net, 1<<20)
+	in := bufio.NewReaderSize(c.net, 1<<16)
 	for {
 		args, err := redisfake.ReadCommand(in)
 		c.f.mu.Lock()

@@ -365,8 +365,8 @@ func TestRenewalsGoBeforeTheAcquiresThatWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		b.mustAcquire("kept")
-		b.cost(20 * time.Microsecond)
-		burst := side(func() { all(20_000, func(i int) { b.mustAcquire(fmt.Sprint("name", i)) }) })
+		b.cost(80 * time.Microsecond)
+		burst := side(func() { all(5_000, func(i int) { b.mustAcquire(fmt.Sprint("name", i)) }) })
 		time.Sleep(time.Millisecond)
 		start := time.Now()
 		out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "kept", Token: "token of kept", TTL: 2 * hour})

@@ -94,8 +94,8 @@ func TestDeadlineOfACtxThatDoesNotEndIsNoReasonToLeaveACallOut(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
 		defer cancel()
 		verdict := make(chan quorum.Verdict, 1)
-		all(10_000, func(i int) {
-			if i != 9_000 {
+		all(3_000, func(i int) {
+			if i != 2_500 {
 				b.mustAcquire(fmt.Sprint("name", i))
 				return
 			}

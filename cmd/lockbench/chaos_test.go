@@ -88,7 +88,7 @@ func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	for op, writes := range map[string]bool{"read-write:80": true, "permit:3": false} {
-		stdout, stderr, code := lockbench(t, "chaos", "--op", op, "--local", "3", "--procs", "3", "--duration", "3s", "--seed", "1", "-o", "json", "-q",
+		stdout, stderr, code := lockbench(t, "chaos", "--op", op, "--local", "3", "--procs", "3", "--workers", "4", "--duration", "3s", "--seed", "1", "-o", "json", "-q",
 			"--history", filepath.Join(t.TempDir(), "history.ndjson"))
 		requireMeasured(t, code, stderr)
 		doc := requireFields(t, stdout)
@@ -101,7 +101,7 @@ func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 func TestChaosStopsAndKillsClients(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--faults", "pause,crash", "--procs", "3", "--duration", "8s", "--seed", "1", "-o", "json", "-q",
+	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--faults", "pause,crash", "--procs", "3", "--workers", "4", "--duration", "8s", "--seed", "1", "-o", "json", "-q",
 		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)

@@ -85,7 +85,7 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--local", "3", "--impl", "muxlock,redislock,raw", "--rounds", "2",
-		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
+		"--workers", "8", "--think", "1ms", "--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	var order []string
@@ -101,7 +101,7 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 
 func TestCompareShowsATable(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redislock", "--rounds", "1", "--duration", "1s", "--warmup", "20ms")
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redislock", "--rounds", "1", "--workers", "8", "--think", "1ms", "--duration", "1s", "--warmup", "20ms")
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
 	require.Contains(t, stdout, "what they do not promise")
@@ -180,7 +180,7 @@ func TestFaultsAreBandsInEveryResult(t *testing.T) {
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,redislock", "--rounds", "1", "--local", "3",
 		"--fault", "kill:2@600ms-900ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@1200ms",
-		"--warmup", "50ms", "--duration", "2500ms", "-o", "json")
+		"--workers", "4", "--think", "1ms", "--warmup", "50ms", "--duration", "2500ms", "-o", "json")
 	requireMeasured(t, code, stderr)
 	planned := map[string][2]float64{"delay": {0.1, 0.3}, "kill": {0.6, 0.9}, "restart": {1.2, 1.2}}
 	for _, r := range requireFields(t, stdout)["results"].([]any) {
