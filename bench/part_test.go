@@ -152,6 +152,9 @@ func calm(run func() *Result) (r *Result) {
 }
 
 func TestMergeAddsUpWhatPartsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a calm machine")
+	}
 	cfg := Config{Workers: 3, Procs: 3, KeyPrefix: "k", Duration: 1200 * time.Millisecond, Warmup: 50 * time.Millisecond, TTL: time.Second}
 	r := calm(func() *Result {
 		return inParts(t, slow{acquire: takes(time.Millisecond), release: time.Millisecond}, cfg)
