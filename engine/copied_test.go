@@ -201,7 +201,7 @@ func TestDatabasesThatAreSwappedMakeNoSecondHolder(t *testing.T) {
 		everywhere(t, masters, lock)
 		return lock
 	}
-	shown := 0                   // tries in which the lock was held to the end: it is on too few to be renewed
+	shown := 0 // tries in which the lock was held to the end: it is on too few to be renewed
 	turns := 4 // each has a ticket and a mark of before from the third on
 	if testing.Short() {
 		turns = 1
