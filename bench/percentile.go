@@ -23,7 +23,7 @@ func (r *Result) MoreSeconds(p float64) float64 {
 
 // TailNeeds returns the least number of samples at which percentile p is not thin.
 func TailNeeds(p float64) int64 {
-	return int64(math.Ceil(100*TailLeast/min(p, 100-p) - 1e-6)) // 100-99.9 is not quite 0.1
+	return int64(min(math.Ceil(100*TailLeast/min(p, 100-p)-1e-6), 1<<62)) // 100-99.9 is not quite 0.1
 }
 
 // CensoredAt reports whether percentile p is a lower bound, since its latency is censored.

@@ -11,7 +11,7 @@ func TestATailNeedsTenSamplesBeyondIt(t *testing.T) {
 	for _, c := range []struct {
 		p     float64
 		least int64
-	}{{50, 20}, {90, 100}, {99, 1000}, {99.9, 10_000}, {99.99, 100_000}} {
+	}{{50, 20}, {90, 100}, {99, 1000}, {99.9, 10_000}, {99.99, 100_000}, {5e-324, 1 << 62}} {
 		require.False(t, (&Summary{Count: c.least}).Thin(c.p), c.p)
 		require.True(t, (&Summary{Count: c.least - 1}).Thin(c.p), c.p)
 	}

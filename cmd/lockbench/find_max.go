@@ -106,7 +106,7 @@ func (s *search) one(ctx context.Context, t session.Target, results *[]*bench.Re
 			for _, o := range s.plan.Objectives {
 				longer = max(longer, o.Longer((*results)[judged.Result]))
 			}
-			cfg.Duration = min(longest, time.Duration(longer*searchMargin*float64(cfg.Duration)))
+			cfg.Duration = time.Duration(min(float64(longest), longer*searchMargin*float64(cfg.Duration)))
 		}
 	})
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *search) length(rate float64) time.Duration {
 	for _, o := range s.plan.Objectives {
 		needs = max(needs, o.Samples())
 	}
-	return max(s.plan.Load.Duration, time.Duration(searchMargin*float64(needs)/rate*float64(time.Second)))
+	return max(s.plan.Load.Duration, time.Duration(min(searchMargin*float64(needs)/rate*float64(time.Second), 1<<62)))
 }
 
 // judgeRun judges a run by every objective. A run that is not valid misses them all: it did

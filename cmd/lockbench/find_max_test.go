@@ -90,6 +90,11 @@ func TestARateThatNoRunIsLongEnoughForIsNotJudged(t *testing.T) {
 	for _, r := range results {
 		require.LessOrEqual(t, r.DurationS, searchLongest.Seconds())
 	}
+
+	c, results = searching(t, "response.p99.999999999999<5ms", 3, 1) // longer than a time.Duration can tell
+	require.True(t, c.Unknown())
+	require.Contains(t, c.Steps[0].Why, "a longer --duration allows it")
+	require.Empty(t, results)
 }
 
 func objective(t *testing.T, text string) []result.Objective {

@@ -51,7 +51,7 @@ func newObjective(name, op, value string) (Objective, error) {
 	}
 	o := Objective{name + op + value, f, op, limit}
 	if o.bounds() { // enough to show the limit if no operation counts against it
-		o.figure.samples = int64(math.Ceil(math.Log(1-sizing.Confidence) / math.Log1p(-limit)))
+		o.figure.samples = int64(min(math.Ceil(math.Log(1-sizing.Confidence)/math.Log1p(-limit)), 1<<62))
 	}
 	return o, nil
 }
