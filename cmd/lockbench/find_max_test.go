@@ -97,6 +97,14 @@ func TestARateThatNoRunIsLongEnoughForIsNotJudged(t *testing.T) {
 	require.Empty(t, results)
 }
 
+func TestASearchWithoutARunSaysWhy(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, words("sweep --find-max --embedded 1 --impl noop --rate 0.1 --slo response.p99.9999999<1s")...)
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Contains(t, stderr, "none; what is above is not known: too few operations at 0.1/s")
+	require.Contains(t, flat(stdout), "a longer --duration allows it")
+}
+
 func objective(t *testing.T, text string) []result.Objective {
 	o, err := result.ParseObjective(text)
 	require.NoError(t, err)

@@ -65,7 +65,7 @@ func execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
 	defer out.close()
 	ctx := cmd.Context()
 	doc, runErr := session.Measure(ctx, p, cmd.ErrOrStderr(), s.runs)
-	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
+	if doc == nil || len(doc.Results) == 0 && runErr != nil && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
 	if s.complete != nil {
