@@ -256,7 +256,7 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 		lock := keptAlive(t, e)
 		var warned []time.Time
 		warn := func() { warned = append(warned, time.Now()) }
-		require.NoError(t, lock.WarnBefore(time.Hour, func() { t.Error("replaced") }))
+		require.NoError(t, lock.WarnBefore(4*time.Second, func() { t.Error("replaced") }))
 		require.NoError(t, lock.WarnBefore(3*time.Second, warn))
 		time.Sleep(time.Hour)
 		synctest.Wait()
