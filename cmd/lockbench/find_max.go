@@ -54,7 +54,7 @@ func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
 	if len(p.Objectives) == 0 {
 		return usage.Errorf("--find-max needs --slo, such as --slo 'response.p99<5ms'")
 	}
-	p.Args = plan.Arguments(fs, "rounds")
+	p.Args = slices.DeleteFunc(p.Args, func(arg string) bool { return strings.HasPrefix(arg, "--rounds=") })
 	s := &search{plan: p}
 	return execute(cmd, p, procedure{runs: s.run, complete: s.complete, judge: s.judge})
 }

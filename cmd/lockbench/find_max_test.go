@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -99,7 +100,10 @@ func TestARateThatNoRunIsLongEnoughForIsNotJudged(t *testing.T) {
 
 func TestASearchWithoutARunSaysWhy(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, words("sweep --find-max --embedded 1 --impl noop --rate 0.1 --slo response.p99.9999999<1s")...)
+	kept := filepath.Join(t.TempDir(), "kept.json")
+	_, stderr, code := lockbench(t, words("sweep --find-max --embedded 1 --impl noop --rate 0.1 --slo response.p99.9999999<1s -o json --out "+kept)...)
+	require.Equal(t, exitNotValid, code, stderr)
+	stdout, stderr, code := lockbench(t, "sweep", "--find-max", "--config", kept) // and is done again
 	require.Equal(t, exitNotValid, code, stderr)
 	require.Contains(t, stderr, "none; what is above is not known: too few operations at 0.1/s")
 	require.Contains(t, flat(stdout), "a longer --duration allows it")

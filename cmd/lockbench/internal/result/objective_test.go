@@ -91,6 +91,7 @@ func TestAShareOfOperationsPassesByItsUpperBound(t *testing.T) {
 	}
 	o := objective("error_rate<=1%")
 	require.EqualValues(t, 299, o.Samples())
+	require.EqualValues(t, 1<<62, objective("error_rate<=1e-300").Samples(), "more than any run has")
 	require.True(t, o.Judge(of(0, 299)).Pass)
 	few := o.Judge(of(0, 298))
 	require.False(t, few.Pass)
