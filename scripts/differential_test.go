@@ -130,12 +130,12 @@ func TestBatchAndPlainCommandsAgree(t *testing.T) {
 func TestComparisonCatchesABrokenBatch(t *testing.T) {
 	m := newMaster(t)
 	for name, edit := range map[string][2]string{
-		"deletes what is another's": {"if values[i - from + 1] == ARGV[i] then keys", "if values[i - from + 1] then keys"},
-		"counts what is another's":  {"or ours <= to - from)", "or false)"},
-		"releases nothing":          {"if what == '-' then", "if what == '-' then elseif what == '-' then"},
-		"extends what is another's": {"if reply == ARGV[i] then\n      reply = pcall('PTTL', key)", "if reply then\n      reply = pcall('PTTL', key)"},
-		"shortens":                  {"tonumber(lease) > reply", "true"},
-		"skips the last extend":     {"for i = from, to do\n    local key", "for i = from, to - 1 do\n    local key"},
+		"deletes what is another's": {"if values[j - i + 1] == ARGV[j] then ours", "if values[j - i + 1] then ours"},
+		"counts what is another's":  {"or o <= last - i)", "or false)"},
+		"releases nothing":          {"if what == '-' or", "if what == '-' then elseif"},
+		"extends what is another's": {"if reply == ARGV[j] then\n        reply = pcall('PTTL'", "if reply then\n        reply = pcall('PTTL'"},
+		"shortens":                  {"tonumber(what) > reply", "true"},
+		"skips the last extend":     {"for j = i, last do\n      local reply = pcall('GET'", "for j = i, last - 1 do\n      local reply = pcall('GET'"},
 	} {
 		broken := strings.Replace(Batch.Source, edit[0], edit[1], 1)
 		require.NotEqual(t, Batch.Source, broken, name)

@@ -23,14 +23,14 @@ func script(name, sha1 string) Script {
 var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
-	Batch   = script("batch", "86a7214c79fbfe47f02aa64f17bdb82185d77cab")
+	Batch   = script("batch", "d62dba6ae556625deb114f86088c862125e45772")
 	Shared  = script("shared", "8981e01b5702404a3b34bdf329134ca4909755d3")
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
 // them.
 var (
-	FencedAcquire = script("fenced_acquire", "ebf3862a5ba36b302e24b1164b2a13d22e52c320")
+	FencedAcquire = script("fenced_acquire", "d01f2edaab26d94ba902ea30763497ac08cf66ee")
 	FencedExtend  = script("fenced_extend", "ab23258d4cc48d80a9bad8cab5cad1495d781ef9")
 	Raise         = script("raise", "522ac642db7aa35acf63ffe6df5544677b2637b8")
 	Open          = script("open", "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d")

@@ -71,16 +71,17 @@ func (d *dataSet) extend(key, ms string) {
 func batch(d *dataSet, keys, args []string) any {
 	n := len(keys)
 	tokens, runs := args[:n], args[n:]
-	votes, refused := []byte(strings.Repeat("1", n)), false
+	granted := strings.Repeat("1", n)
+	votes := []byte(granted)
 	for from := 0; from < n; runs = runs[2:] {
 		to := from + atoi(runs[1])
 		var ours []int
 		ms, set := strings.CutPrefix(runs[0], "&")
 		if first, choice := strings.CutPrefix(runs[0], "|"); choice {
-			set, refused = true, true
+			set = true
 			d.takeFirst(keys[from:to], tokens[from:to], first, votes[from:to])
-		} else if set && !d.take(keys[from:to], tokens[from:to], ms, votes[from:to]) {
-			refused = true
+		} else if set {
+			d.take(keys[from:to], tokens[from:to], ms, votes[from:to])
 		}
 		for i := from; i < to && !set; i++ {
 			found, _ := d.ours(keys[i], tokens[i])
@@ -91,7 +92,7 @@ func batch(d *dataSet, keys, args []string) any {
 			case found == 1:
 				d.extend(keys[i], runs[0])
 			default:
-				votes[i], refused = '0', true
+				votes[i] = '0'
 			}
 		}
 		for _, i := range ours {
@@ -99,14 +100,14 @@ func batch(d *dataSet, keys, args []string) any {
 		}
 		from = to
 	}
-	if !refused {
+	if string(votes) == granted {
 		return ""
 	}
 	return string(votes)
 }
 
 // take takes all names of a set, or none. Then it notes why.
-func (d *dataSet) take(names, tokens []string, ms string, votes []byte) bool {
+func (d *dataSet) take(names, tokens []string, ms string, votes []byte) {
 	free := true
 	for i, name := range names {
 		if _, there := d.find(name); there {
@@ -119,7 +120,6 @@ func (d *dataSet) take(names, tokens []string, ms string, votes []byte) bool {
 		votes[i] = '1'
 		d.set(names[i], tokens[i], int64(atoi(ms)))
 	}
-	return free
 }
 
 // takeFirst takes the first name of a choice that is free.

@@ -24,7 +24,7 @@ var lua = []fault{
 	},
 	{
 		what: "a release leaves the end of the name", file: "scripts/batch.lua",
-		old: "if last[2] then pcall('PEXPIREAT', key, last[2]) end", new: "",
+		old: "if left[2] then pcall('PEXPIREAT', KEYS[j], left[2]) end", new: "",
 		tests: "scripts TestNameOfReadersExpiresWithTheLastOfThem",
 	},
 	{
@@ -59,7 +59,7 @@ var lua = []fault{
 	},
 	{
 		what: "an extend of a batch shortens a lease", file: "scripts/batch.lua",
-		old: "tonumber(lease) > reply then", new: "tonumber(lease) > 0 then",
+		old: "tonumber(what) > reply then", new: "tonumber(what) > 0 then",
 		tests: "scripts TestBatchAndPlainCommandsAgree",
 	},
 	{
@@ -69,22 +69,22 @@ var lua = []fault{
 	},
 	{
 		what: "a choice of a batch takes a second slot", file: "scripts/batch.lua",
-		old: "      for j = i + 1, to do vote(j, nil, 'n') end\n      return\n", new: "",
+		old: "      if reply then\n        votes[j] = 'n'\n      else\n", new: "      do\n",
 		tests: "scripts TestBatchTakesTheFirstOfAChoiceThatIsFree",
 	},
 	{
 		what: "a fenced choice takes a second slot", file: "scripts/fenced_acquire.lua",
-		old: "and '0' or found and 'n'", new: "and '0'",
+		old: "    if kind == '|' and not held[3 + j] then spared = 'n' end\n", new: "",
 		tests: "scripts TestFencedAcquireTakesTheFirstOfAChoiceThatIsFree",
 	},
 	{
 		what: "a fenced set takes the names that are free", file: "scripts/fenced_acquire.lua",
-		old: "for j = i, to do free = free and not held[3 + j] end", new: "",
+		old: "if held[3 + j] then spared = 'n' elseif", new: "if",
 		tests: "scripts TestFencedAcquireTakesASetWholeOrNotAtAll",
 	},
 	{
 		what: "a release of a batch deletes another's lock", file: "scripts/batch.lua",
-		old: "      if values[i - from + 1] == ARGV[i] then keys", new: "      if values[i - from + 1] then keys",
+		old: "if values[j - i + 1] == ARGV[j] then ours", new: "if values[j - i + 1] then ours",
 		tests: "scripts TestBatchAndPlainCommandsAgree",
 	},
 	{
@@ -99,7 +99,7 @@ var lua = []fault{
 	},
 	{
 		what: "a fenced lock stays for ever if it cannot be given an end", file: "scripts/fenced_acquire.lua",
-		old: "for j = 1, w, 2 do pcall('DEL', locks[j]) end", new: "",
+		old: "for l = 1, w, 2 do pcall('DEL', locks[l]) end", new: "",
 		tests: "scripts TestLockWithoutAnEndIsNotLeft",
 	},
 	{
