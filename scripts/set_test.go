@@ -125,6 +125,22 @@ func TestFencedSetThatIsRefusedHalfwayLeavesNothing(t *testing.T) {
 	m.requireTTL(90_000, "c")
 }
 
+func TestFencedSetThatFailsLeavesNothingAndSaysWhy(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", fencedSet, "the set")
+	m.text("SET", fencedMark, "the mark")
+	m.number("HSET", fencedRegisters, "0", "1", "1", "1")
+	m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", "-msetnx", "-set")
+	m.text("AUTH", "limited", "any")
+	_, words, _ := strings.Cut(m.text(fencedCommand(FencedAcquire.SHA1, set("&90000", "a", "b"))...), "\n")
+	words, fault, _ := strings.Cut(words, "\n")
+	require.Equal(t, "e e", words)
+	require.NotEmpty(t, fault)
+	m.text("AUTH", "default", "")
+	require.False(t, m.exists("a"))
+	require.False(t, m.exists("b"))
+}
+
 func TestTheLargestSet(t *testing.T) {
 	m := newMaster(t)
 	var names []string
