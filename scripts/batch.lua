@@ -21,13 +21,22 @@ while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
   local kind = what:sub(1, 1)
   if what == '-' or kind == 's' then
-    local values, ours, o = pcall('MGET', unpack(KEYS, i, last)), {}, 0
+    local values, ours = pcall('MGET', unpack(KEYS, i, last)), 0
     for j = i, last do
-      if values[j - i + 1] == ARGV[j] then ours[o + 1], o = KEYS[j], o + 1 end
+      if values[j - i + 1] == ARGV[j] then ours = ours + 1 end
     end
-    local reply = ours[1] and pcall('DEL', unpack(ours))
+    local all, reply = ours > last - i, nil
+    if all then
+      reply = pcall('DEL', unpack(KEYS, i, last))
+    elseif ours > 0 then
+      local keys = {}
+      for j = i, last do
+        if values[j - i + 1] == ARGV[j] then keys[#keys + 1] = KEYS[j] end
+      end
+      reply = pcall('DEL', unpack(keys))
+    end
     local alone = values.err or type(reply) == 'table' -- refused as a whole: one by one
-    for j = i, (alone or o <= last - i) and last or 0 do
+    for j = i, (alone or not all) and last or 0 do
       if alone or values[j - i + 1] ~= ARGV[j] then
         reply = alone and pcall('GET', KEYS[j])
         if reply == ARGV[j] then

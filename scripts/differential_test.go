@@ -130,8 +130,8 @@ func TestBatchAndPlainCommandsAgree(t *testing.T) {
 func TestComparisonCatchesABrokenBatch(t *testing.T) {
 	m := newMaster(t)
 	for name, edit := range map[string][2]string{
-		"deletes what is another's": {"if values[j - i + 1] == ARGV[j] then ours", "if values[j - i + 1] then ours"},
-		"counts what is another's":  {"or o <= last - i)", "or false)"},
+		"deletes what is another's": {"if values[j - i + 1] == ARGV[j] then keys", "if values[j - i + 1] then keys"},
+		"counts what is another's":  {"ours > last - i", "true"},
 		"releases nothing":          {"if what == '-' or", "if what == '-' then elseif"},
 		"extends what is another's": {"if reply == ARGV[j] then\n        reply = pcall('PTTL'", "if reply then\n        reply = pcall('PTTL'"},
 		"shortens":                  {"tonumber(what) > reply", "true"},

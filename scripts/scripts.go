@@ -23,7 +23,7 @@ func script(name, sha1 string) Script {
 var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
-	Batch   = script("batch", "d62dba6ae556625deb114f86088c862125e45772")
+	Batch   = script("batch", "fc5bf1f04a7fcf276e1f0125a9a4c4da0e5c572b")
 	Shared  = script("shared", "8981e01b5702404a3b34bdf329134ca4909755d3")
 )
 

@@ -84,7 +84,7 @@ var lua = []fault{
 	},
 	{
 		what: "a release of a batch deletes another's lock", file: "scripts/batch.lua",
-		old: "if values[j - i + 1] == ARGV[j] then ours", new: "if values[j - i + 1] then ours",
+		old: "if values[j - i + 1] == ARGV[j] then keys", new: "if values[j - i + 1] then keys",
 		tests: "scripts TestBatchAndPlainCommandsAgree",
 	},
 	{
