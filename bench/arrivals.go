@@ -1,6 +1,9 @@
 package bench
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // An arrival is one operation. An open loop draws it from the schedule; in a closed loop
 // the worker makes its own.
@@ -26,12 +29,12 @@ func (a arrival) waited(begin int64) int64 {
 type schedule struct {
 	gap     float64 // mean, ns
 	poisson bool
-	gaps    rng
+	gaps    *rand.Rand
 	keys    keyGen
 	op      Op
-	ops     rng
+	ops     *rand.Rand
 	hold    Span
-	holds   rng
+	holds   *rand.Rand
 	at      float64
 }
 
@@ -52,11 +55,11 @@ func newSchedule(cfg Config, z *zipf) *schedule {
 
 func (s *schedule) next() arrival {
 	if s.poisson {
-		s.at += s.gap * s.gaps.exp()
+		s.at += s.gap * s.gaps.ExpFloat64()
 	} else {
 		s.at += s.gap
 	}
-	return arrival{at: int64(s.at), key: s.keys.next(), op: s.op.draw(&s.ops), hold: s.hold.draw(&s.holds)}
+	return arrival{at: int64(s.at), key: s.keys.next(), op: s.op.draw(s.ops), hold: s.hold.draw(s.holds)}
 }
 
 // Random streams of one seed. Worker i draws from streamWorkers + i, streamSpans + i and

@@ -48,7 +48,7 @@ func BenchmarkCycle(b *testing.B) {
 			w := r.workers[0]
 			b.ReportAllocs()
 			for b.Loop() {
-				a := arrival{at: -1, key: w.draws.next(), op: cfg.Op.draw(&w.ops), measured: true}
+				a := arrival{at: -1, key: w.draws.next(), op: cfg.Op.draw(w.ops), measured: true}
 				if r.pacer != nil {
 					a.at = r.pacer.sched.next().at
 				}

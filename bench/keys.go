@@ -2,45 +2,19 @@ package bench
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"strconv"
 )
 
-// rng is the random generator of one worker or of the arrivals. One goroutine at a time
-// owns it. It allocates nothing and shares no state.
-type rng struct{ pcg rand.PCG }
-
 // newRNG returns stream number n of a seed. Streams do not overlap in practice.
-func newRNG(seed, n uint64) rng {
+func newRNG(seed, n uint64) *rand.Rand {
 	mix := rand.NewPCG(seed, n)
-	var r rng
-	r.pcg.Seed(mix.Uint64(), mix.Uint64())
-	return r
-}
-
-// intn draws uniformly from [0, n); its bias is below n/2^64.
-func (r *rng) intn(n int) int {
-	hi, _ := bits.Mul64(r.pcg.Uint64(), uint64(n))
-	return int(hi)
-}
-
-// float draws uniformly from [0, 1).
-func (r *rng) float() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
-
-// exp draws an exponential value with mean 1. The Rand does not leave the stack.
-func (r *rng) exp() float64 { return rand.New(&r.pcg).ExpFloat64() }
-
-// normal draws a normal value with mean 0 and deviation 1 (Box and Muller 1958). It throws
-// half of each pair away, so that a draw leaves no state behind.
-func (r *rng) normal() float64 {
-	radius := math.Sqrt(2 * r.exp())
-	return radius * math.Cos(2*math.Pi*r.float())
+	return rand.New(rand.NewPCG(mix.Uint64(), mix.Uint64()))
 }
 
 // keyGen draws key numbers. Copies share only zipf, which is read-only.
 type keyGen struct {
-	rng  rng
+	rng  *rand.Rand
 	n    int
 	own  int     // drawn when n is 0
 	zipf *zipf   // nil: uniform or hotspot
@@ -66,14 +40,14 @@ func (g *keyGen) next() int {
 	case g.n == 0:
 		return g.own
 	case g.zipf != nil:
-		return g.zipf.rank(&g.rng) - 1
+		return g.zipf.rank(g.rng) - 1
 	case g.hot > 0 && g.hot < g.n:
-		if g.rng.float() < g.heat {
-			return g.rng.intn(g.hot)
+		if g.rng.Float64() < g.heat {
+			return g.rng.IntN(g.hot)
 		}
-		return g.hot + g.rng.intn(g.n-g.hot)
+		return g.hot + g.rng.IntN(g.n-g.hot)
 	default:
-		return g.rng.intn(g.n)
+		return g.rng.IntN(g.n)
 	}
 }
 
@@ -108,9 +82,9 @@ func newZipf(cfg Config) *zipf {
 	return z
 }
 
-func (z *zipf) rank(r *rng) int {
+func (z *zipf) rank(r *rand.Rand) int {
 	for {
-		u := z.high + r.float()*(z.low-z.high)
+		u := z.high + r.Float64()*(z.low-z.high)
 		x := z.inverse(u)
 		k := min(max(math.Floor(x+0.5), 1), z.n)
 		if k-x <= z.cut || u >= z.integral(k+0.5)-z.density(k) {

@@ -128,7 +128,7 @@ func TestExponentialHoldsDifferAndHaveTheirMean(t *testing.T) {
 	g := newRNG(1, 2)
 	var sum, longest time.Duration
 	for range 10_000 {
-		d := span.draw(&g)
+		d := span.draw(g)
 		sum, longest = sum+d, max(longest, d)
 	}
 	require.InEpsilon(t, time.Millisecond, sum/10_000, 0.05)

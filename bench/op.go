@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,9 +115,9 @@ func (o Op) waits() bool {
 }
 
 // draw returns the kind of the next operation.
-func (o Op) draw(r *rng) opKind {
+func (o Op) draw(r *rand.Rand) opKind {
 	if o.kind == opReadWrite {
-		if r.intn(100) < o.number {
+		if r.IntN(100) < o.number {
 			return opRead
 		}
 		return opAcquireRelease
@@ -128,7 +129,7 @@ func (o Op) draw(r *rng) opKind {
 	for _, w := range o.weights {
 		sum += w
 	}
-	at := r.intn(sum)
+	at := r.IntN(sum)
 	for kind, w := range o.weights {
 		if at -= w; at < 0 {
 			return opKind(kind)

@@ -36,7 +36,7 @@ func TestMixDrawsByWeightAndSeed(t *testing.T) {
 	op, r := mixOf(t, "mix:acquire-release=90,try=8,extend=2"), newRNG(42, 0)
 	var got [mixable]float64
 	for range draws {
-		got[op.draw(&r)]++
+		got[op.draw(r)]++
 	}
 	for kind, p := range []float64{0.9, 0.08, 0.02} {
 		require.InDelta(t, p*draws, got[kind], 5*math.Sqrt(draws*p*(1-p)), opNames[kind])

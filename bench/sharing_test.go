@@ -287,7 +287,7 @@ func TestReadersAreDrawnByTheirShare(t *testing.T) {
 	for _, reads := range []int{0, 80, 100} {
 		got := map[opKind]int{}
 		for range draws {
-			got[ReadWrite(reads).draw(&r)]++
+			got[ReadWrite(reads).draw(r)]++
 		}
 		require.Equal(t, draws, got[opRead]+got[opAcquireRelease])
 		require.InDelta(t, float64(reads)/100*draws, got[opRead], 200)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -129,14 +130,14 @@ func (s *Span) UnmarshalText(b []byte) (err error) {
 }
 
 // draw returns the time for one operation.
-func (s Span) draw(r *rng) time.Duration {
+func (s Span) draw(r *rand.Rand) time.Duration {
 	switch s.kind {
 	case spanExp:
-		return spanOf(float64(s.scale) * r.exp())
+		return spanOf(float64(s.scale) * r.ExpFloat64())
 	case spanLognormal:
-		return spanOf(float64(s.scale) * math.Exp(s.sigma*r.normal()))
+		return spanOf(float64(s.scale) * math.Exp(s.sigma*r.NormFloat64()))
 	case spanSampled:
-		return s.of.sorted[r.intn(len(s.of.sorted))]
+		return s.of.sorted[r.IntN(len(s.of.sorted))]
 	}
 	return s.scale
 }
@@ -147,5 +148,5 @@ func spanOf(ns float64) time.Duration { return time.Duration(min(ns, float64(max
 // independent. Not safe for concurrent use.
 func (s Span) Sampler(seed, stream uint64) func() time.Duration {
 	r := newRNG(seed, stream)
-	return func() time.Duration { return s.draw(&r) }
+	return func() time.Duration { return s.draw(r) }
 }

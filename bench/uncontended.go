@@ -24,7 +24,7 @@ func (r *runner) uncontended(hist *Histogram) {
 	alarm := clock.NewAlarm()
 	gap := uncontendedGap / 2 * time.Duration(r.cfg.procs())
 	for {
-		r.alarms.Sleep(gap+time.Duration(random.intn(int(gap))), alarm, r.ended)
+		r.alarms.Sleep(gap+time.Duration(random.IntN(int(gap))), alarm, r.ended)
 		if r.phase.Load() >= draining {
 			return
 		}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"time"
 
@@ -15,8 +16,8 @@ type worker struct {
 	number int // among the workers of all processes
 	shard  *shard
 	draws  keyGen
-	spans  rng // of hold and think
-	ops    rng // of a mix
+	spans  *rand.Rand // of hold and think
+	ops    *rand.Rand // of a mix
 	alarm  *clock.Alarm
 	ctx    context.Context // ends with the drain
 	cancel context.CancelFunc
@@ -88,10 +89,10 @@ func (w *worker) closedLoop() {
 		if n%yieldEvery == 0 {
 			runtime.Gosched()
 		}
-		a := arrival{at: -1, key: w.draws.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true}
-		a.hold = w.r.cfg.Hold.draw(&w.spans)
+		a := arrival{at: -1, key: w.draws.next(), op: w.r.cfg.Op.draw(w.ops), measured: true}
+		a.hold = w.r.cfg.Hold.draw(w.spans)
 		w.operate(a)
-		w.sleep(think.draw(&w.spans), w.r.ended)
+		w.sleep(think.draw(w.spans), w.r.ended)
 	}
 }
 
