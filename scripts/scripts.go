@@ -24,7 +24,7 @@ var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
 	Batch   = script("batch", "fc5bf1f04a7fcf276e1f0125a9a4c4da0e5c572b")
-	Shared  = script("shared", "8981e01b5702404a3b34bdf329134ca4909755d3")
+	Shared  = script("shared", "8f21572c99302a11bac49871092fc0523d0786f8")
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit

@@ -26,94 +26,81 @@ if fenced then
   end
   mark = mark .. '\n'
 end
-local function time()
-  local clock = redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local now = time()
-local votes, fault = nil, '' -- votes is made at the first that is not '1'
+local votes = {} -- of the entries that are not '1': the character, a number, or the error
 
-local function vote(i, reply)
-  if not votes then
-    votes = {}
-    for j = 1, n do votes[j] = '1' end
+-- verbs returns what is done with a name that somebody has, by kind. These functions are made when they are first
+-- needed: to make them costs as much as to let in a reader who comes first.
+local function verbs()
+  local function time()
+    local clock = redis.call('TIME')
+    return clock[1] * 1000 + math.floor(clock[2] / 1000)
   end
-  if type(reply) ~= 'table' then
-    votes[i] = tostring(reply)
-  elseif reply.err:find('WRONGTYPE') then
-    votes[i] = '0'
-  else
-    votes[i], fault = 'e', '\n' .. reply.err
+  local now = time()
+
+  local function isReader(value) return value:byte() == 126 and value:byte(26) == 64 end
+
+  -- add adds tokens to a sorted set, or moves their ends. The key expires with the last one.
+  local function add(key, ...)
+    local reply = pcall('ZADD', key, ...)
+    if type(reply) == 'table' then return reply end
+    local last = pcall('ZRANGE', key, -1, -1, 'WITHSCORES')
+    return last[2] and pcall('PEXPIREAT', key, last[2]) or last
   end
-end
 
--- add adds a token to a sorted set, or moves its end. The key expires with the last one.
-local function add(key, token, ends)
-  local reply = pcall('ZADD', key, ends, token)
-  if type(reply) == 'table' then return reply end
-  local last = pcall('ZRANGE', key, -1, -1, 'WITHSCORES')
-  return last[2] and pcall('PEXPIREAT', key, last[2]) or last
-end
-
--- spread makes a sorted set of a lone reader's string, and keeps the string if that fails.
-local function spread(key, token)
-  local left = pcall('PTTL', key)
-  if type(left) == 'table' or left < 1 then return left end
-  local ends = time() + left -- a moment later than the string's
-  pcall('DEL', key)
-  local reply = add(key, token, ends)
-  if reply ~= 1 then
-    pcall('DEL', key)
-    pcall('SET', key, token, 'PX', left)
-  end
-  return reply
-end
-
-local function letIn(key, token, lease)
-  local reply = pcall('SET', key, token, 'NX', 'PX', lease)
-  if reply then return reply.ok and 1 or reply end
-  local value = pcall('GET', key)
-  if type(value) == 'string' then
-    if value:byte() ~= 126 or value:byte(26) ~= 64 then return 0 end
-    reply = spread(key, value)
-  else
-    reply = pcall('ZREMRANGEBYSCORE', key, '-inf', now)
-  end
-  if type(reply) == 'table' then return reply end
-  reply = add(key, token, now + lease)
-  if reply ~= 1 then pcall('ZREM', key, token) end -- none may stay without an end
-  return reply
-end
-
--- extend never adds a token: at a master that was restarted that would be a vote.
-local function extend(key, token, lease)
-  local value = pcall('GET', key)
-  if type(value) ~= 'table' then
-    if value ~= token then return 0 end
-    local left = pcall('PTTL', key)
+  local function letIn(key, token, lease)
+    local value = pcall('GET', key)
+    if type(value) ~= 'string' then
+      local reply = pcall('ZREMRANGEBYSCORE', key, '-inf', now)
+      if type(reply) == 'table' then return reply end
+      reply = add(key, now + lease, token)
+      if reply ~= 1 then pcall('ZREM', key, token) end -- none may stay without an end
+      return reply
+    end
+    local left = isReader(value) and pcall('PTTL', key) or 0
     if type(left) == 'table' then return left end
-    return tonumber(lease) <= left and 1 or pcall('PEXPIRE', key, lease)
+    if left < 1 then return 0 end
+    local ends = time() + left -- a moment later than the string's
+    pcall('DEL', key)
+    local reply = add(key, ends, value, now + lease, token)
+    if reply ~= 1 then -- the lone reader keeps what it had
+      pcall('DEL', key)
+      pcall('SET', key, value, 'PX', left)
+    end
+    return reply
   end
-  local ends = pcall('ZSCORE', key, token)
-  if type(ends) == 'table' then return ends end
-  if not ends or ends + 0 <= now then return 0 end
-  return add(key, token, math.max(ends, now + lease))
+
+  -- extend never adds a token: at a master that was restarted that would be a vote.
+  local function extend(key, token, lease)
+    local value = pcall('GET', key)
+    if type(value) ~= 'table' then
+      if value ~= token then return 0 end
+      local left = pcall('PTTL', key)
+      if type(left) == 'table' then return left end
+      return tonumber(lease) <= left and 1 or pcall('PEXPIRE', key, lease)
+    end
+    local ends = pcall('ZSCORE', key, token)
+    if type(ends) == 'table' then return ends end
+    if not ends or ends + 0 <= now then return 0 end
+    return add(key, math.max(ends, now + lease), token)
+  end
+
+  local function intend(key, _, lease, intent)
+    if lease == '0' then return pcall('DEL', intent) end
+    local value = pcall('GET', key)
+    if type(value) == 'table' then
+      local readers = pcall('ZCARD', key)
+      if type(readers) == 'table' then return readers end
+    elseif not value or not isReader(value) then
+      return 0
+    end
+    local reply = pcall('SET', intent, '1', 'PX', lease)
+    return reply.ok and 1 or reply
+  end
+
+  return {[''] = letIn, ['+'] = extend, ['!'] = intend}
 end
 
-local function intend(key, intent, lease)
-  if lease == '0' then return pcall('DEL', intent) end
-  local value = pcall('GET', key)
-  if type(value) == 'table' then
-    local readers = pcall('ZCARD', key)
-    if type(readers) == 'table' then return readers end
-  elseif not value or value:byte() ~= 126 or value:byte(26) ~= 64 then
-    return 0
-  end
-  local reply = pcall('SET', intent, '1', 'PX', lease)
-  return reply.ok and 1 or reply
-end
-
-local i, a = 1, 2 + n
+local i, a, verb = 1, 2 + n, nil
 while i <= n do
   local what, to = ARGV[a], i + ARGV[a + 1] - 1
   local kind, lease = what:match('^(%D?)(%d+)$')
@@ -123,15 +110,27 @@ while i <= n do
     if intents.err then reply = pcall('GET', KEYS[n + j]) end -- no right to MGET
     if reply then
       reply = type(reply) == 'table' and reply or 'n'
-    elseif kind == '!' then
-      reply = intend(KEYS[j], KEYS[n + j], lease)
-    elseif kind == '+' then
-      reply = extend(KEYS[j], ARGV[1 + j], lease)
     else
-      reply = letIn(KEYS[j], ARGV[1 + j], lease)
+      reply = kind == '' and pcall('SET', KEYS[j], ARGV[1 + j], 'NX', 'PX', lease)
+      if reply then
+        reply = reply.ok and 1 or reply
+      else
+        verb = verb or verbs()
+        reply = verb[kind](KEYS[j], ARGV[1 + j], lease, KEYS[n + j])
+      end
     end
-    if reply ~= 1 then vote(j, reply) end
+    if reply ~= 1 then votes[j] = reply end
   end
   i, a = to + 1, a + 2
 end
-return mark .. (votes and table.concat(votes) .. fault or '')
+if not next(votes) then return mark end
+local fault = ''
+for j = 1, n do
+  local vote = votes[j] or '1'
+  if type(vote) == 'table' then
+    local wrong = vote.err:find('WRONGTYPE')
+    vote, fault = wrong and '0' or 'e', wrong and fault or '\n' .. vote.err
+  end
+  votes[j] = vote
+end
+return mark .. table.concat(votes) .. fault
