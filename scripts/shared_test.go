@@ -121,6 +121,13 @@ func TestIntentOfAWriterKeepsReadersOutForItsTime(t *testing.T) {
 	require.Equal(t, "n", m.shared(entry{"a", of("other"), "90000"}))
 	require.Equal(t, "OK", m.text("SET", "a", "writer", "NX", "PX", "90000"), "an intent is not in a writer's way")
 	require.Equal(t, "1", m.batch(entry{"intent of a", "1", "-"}))
+
+	require.Equal(t, "11", m.shared(entry{"b", of("t"), "90000"}, entry{"b", "", "!90000"}))
+	m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", "-mget")
+	m.text("AUTH", "limited", "any")
+	require.Equal(t, "n1", m.shared(entry{"b", of("other"), "90000"}, entry{"c", of("t"), "90000"}), "without a right to MGET")
+	require.Equal(t, "10", m.shared(entry{"b", "", "!0"}, entry{"c", "", "!0"}), "the writer waits no more; there was none")
+	require.Equal(t, "1", m.shared(entry{"b", of("other"), "90000"}))
 }
 
 func TestReaderThatIsRefusedHalfwayLeavesEverythingAsItWas(t *testing.T) {
