@@ -13,9 +13,12 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// awaitStopped waits for a second at most until SIGSTOP has taken effect. kill(2) may return before.
+// stopTime bounds how long SIGSTOP takes: each thread of the process stops when it next has a processor.
+const stopTime = 30 * time.Second
+
+// awaitStopped waits until SIGSTOP has taken effect. kill(2) may return before.
 func awaitStopped(pid int) error {
-	for range 1000 {
+	for begin := time.Now(); time.Since(begin) < stopTime; {
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
 		if err != nil && !errors.Is(err, unix.EINTR) {
