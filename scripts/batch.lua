@@ -20,7 +20,7 @@ local i, a = 1, n + 1
 while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
   local kind = what:sub(1, 1)
-  if what == '-' or kind == 's' then
+  if what == '-' or kind == 's' then -- release
     local values, ours = pcall('MGET', unpack(KEYS, i, last)), 0
     for j = i, last do
       if values[j - i + 1] == ARGV[j] then ours = ours + 1 end
@@ -49,7 +49,7 @@ while i <= n do
         if reply ~= 1 then votes[j] = type(reply) == 'table' and reply or '0' end
       end
     end
-  elseif kind == '&' then
+  elseif kind == '&' then -- a set
     local lease, locks, l = what:sub(2), {}, 0
     for j = i, last do
       locks[l + 1], locks[l + 2], l = KEYS[j], ARGV[j], l + 2
@@ -74,7 +74,7 @@ while i <= n do
         break
       end
     end
-  elseif kind == '|' then
+  elseif kind == '|' then -- a choice
     local reply = false
     for j = i, last do
       if reply then
@@ -84,7 +84,7 @@ while i <= n do
         if not reply then votes[j] = '0' elseif reply.err then votes[j] = reply end
       end
     end
-  else
+  else -- extend
     for j = i, last do
       local reply = pcall('GET', KEYS[j])
       if reply == ARGV[j] then

@@ -23,7 +23,7 @@ func script(name, sha1 string) Script {
 var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
-	Batch   = script("batch", "fc5bf1f04a7fcf276e1f0125a9a4c4da0e5c572b")
+	Batch   = script("batch", "7505e7033e7ee6299529288c02afeb5393ead964")
 	Shared  = script("shared", "8f21572c99302a11bac49871092fc0523d0786f8")
 )
 
