@@ -63,8 +63,8 @@ func TestNameOfReadersExpiresWithTheLastOfThem(t *testing.T) {
 
 func TestReaderThatRanOutIsNeitherExtendedNorInTheWay(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "11", m.shared(entry{"a", of("short"), "1"}, entry{"a", of("long"), "90000"}))
-	time.Sleep(3 * time.Millisecond) // until it has run out
+	require.Equal(t, "11", m.shared(entry{"a", of("short"), "100"}, entry{"a", of("long"), "90000"}))
+	time.Sleep(105 * time.Millisecond) // until it has run out
 	require.Equal(t, "01", m.shared(entry{"a", of("short"), "+90000"}, entry{"a", of("other"), "90000"}))
 	require.EqualValues(t, 2, m.number("ZCARD", "a"), "a new reader removes it")
 	require.Equal(t, "0", m.shared(entry{"b", of("gone"), "+90000"}), "an extend creates nothing")
