@@ -90,7 +90,11 @@ func TestReleasesThatAreRefusedAsAWholeAreTriedOneByOne(t *testing.T) {
 		m.text("AUTH", "limited", "any")
 		votes, _, _ := strings.Cut(m.batch(entry{"mine", "t", "-"}, entry{"gone", "t", "-"}, entry{"held", "t", "-"}), "\n")
 		require.Equal(t, want, votes, denied)
+		m.hold(entry{name: "mine too", token: "t"})
+		votes, _, _ = strings.Cut(m.batch(entry{"mine too", "t", "-"}), "\n")
+		require.Equal(t, want[:1], votes, denied)
 		m.text("AUTH", "default", "")
+		require.Equal(t, denied == "-del", m.exists("mine too"))
 		require.True(t, m.exists("held"))
 		require.Equal(t, denied == "-del", m.exists("mine"))
 	}
