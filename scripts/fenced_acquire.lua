@@ -55,7 +55,9 @@ while i <= n do
       votes[j] = '0'
     elseif spared or not value then
       votes[j] = spared or 'e'
-      fault = value and fault or '\nMUXLOCKREGISTER register ' .. ARGV[register + j] .. ' holds no token'
+      if not value and votes[j] == 'e' then
+        fault = '\nMUXLOCKREGISTER register ' .. ARGV[register + j] .. ' holds no token'
+      end
     else
       if value >= token + 0 then
         token = string.format('%d', value + 1)

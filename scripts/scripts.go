@@ -30,7 +30,7 @@ var (
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
 // them.
 var (
-	FencedAcquire = script("fenced_acquire", "d01f2edaab26d94ba902ea30763497ac08cf66ee")
+	FencedAcquire = script("fenced_acquire", "b59fabba1dd2e154a4b7c5cbde6f440f696ce9da")
 	FencedExtend  = script("fenced_extend", "ab23258d4cc48d80a9bad8cab5cad1495d781ef9")
 	Raise         = script("raise", "522ac642db7aa35acf63ffe6df5544677b2637b8")
 	Open          = script("open", "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d")

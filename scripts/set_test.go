@@ -141,6 +141,15 @@ func TestFencedSetThatFailsLeavesNothingAndSaysWhy(t *testing.T) {
 	require.False(t, m.exists("b"))
 }
 
+func TestFencedEntryThatIsNotTriedNeedsNoRegister(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", fencedSet, "the set")
+	m.text("SET", fencedMark, "the mark")
+	m.text("SET", "held", "another", "PX", "90000")
+	m.number("HSET", fencedRegisters, "1", "1")
+	require.Equal(t, "the mark\nn 0", m.text(fencedCommand(FencedAcquire.SHA1, set("&90000", "a", "held"))...))
+}
+
 func TestTheLargestSet(t *testing.T) {
 	m := newMaster(t)
 	var names []string
