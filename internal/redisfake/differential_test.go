@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -237,10 +238,11 @@ func comparable(words []string, r resp.Reply) string {
 		slices.SortFunc(pairs, slices.Compare)
 		return fmt.Sprint(pairs)
 	}
-	if votes, fault, failed := strings.Cut(text, "\n"); failed {
-		return "text " + votes + " error " + class(fault)
+	lines := strings.Split(text, "\n")
+	if last := &lines[len(lines)-1]; len(lines) > 1 && strings.IndexFunc(*last, unicode.IsUpper) == 0 {
+		*last = "error " + class(*last)
 	}
-	return "text " + text
+	return fmt.Sprintf("text %q", lines)
 }
 
 func roughly(ms int64) string { return fmt.Sprint("about ", (ms+unit/2)/unit) }
