@@ -37,6 +37,13 @@ type member struct {
 	readAt   time.Time     // when they may be read again
 }
 
+// SetID returns the lasting id of the set of masters, which differs from that of every other set; "" without
+// Config.Fencing.
+func (p *Pipeline) SetID() string {
+	set, _ := fencing.ParseSet(p.set.Description())
+	return set.ID
+}
+
 // adopt takes over the set that the masters show, if it is the configured one. A quorum must show
 // it: a few may show the set before, while members are exchanged.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {

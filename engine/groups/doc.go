@@ -24,15 +24,18 @@
 //
 // The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
 // other maps, except for a step from it or back. So all processes write the same addresses. To go back after the last step,
-// change from Groups: new to Next: old. The note stops no process that runs. It is not seen by engine.New, nor by a map
-// that shares no group with it. Once all processes have ended and MaxTTL has passed, any map may be next: delete the key
-// __muxlock__:groups:PREFIX on all masters.
+// change from Groups: new to Next: old. A process that runs has masters that were restarted without their data keep the
+// note again; nothing stops that process. The note is not seen by engine.New, nor by a map that shares no group with it.
+// Once all processes have ended and MaxTTL has passed, any map may be next: delete the key __muxlock__:groups:PREFIX on all
+// masters.
 //
 // With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again. The note is of
-// the ids alone then, since masters know their set, so it has to be deleted when Fencing is turned on.
+// the sets that the masters belong to, in place of their addresses. So it has to be deleted when Fencing is turned on, and
+// when a group is set up anew (admin.SetUpOptions.Recover).
 //
 // # Watching it
 //
 // Stats count all locks. Engine.Groups has an engine for each group, for the Stats, Ready, admin.Check and metrics of its
-// masters. Watch each with a lockprom.Metrics, registered with the label group, and the Engine itself for the locks.
+// masters. Watch each with a lockprom.Metrics that is registered with the label group, and the Engine itself, for the
+// locks, with that label empty: Prometheus refuses metrics of which only some have a label.
 package groups

@@ -29,8 +29,7 @@ type Config struct {
 
 // Validate returns the ErrInvalid that New would return for c alone.
 func (c Config) Validate() error {
-	_, err := new(router).read(c)
-	return err
+	return new(router).read(c)
 }
 
 // Engine is an engine.Engine with the locks of several groups of masters: Stats, Ready and Close are about all of them.
@@ -47,24 +46,29 @@ type Engine struct {
 // one in use nor a step from it.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	r := &router{prefix: cfg.Prefix}
-	own, err := r.read(cfg)
-	if err != nil {
+	if err := r.read(cfg); err != nil {
 		return nil, err
 	}
-	err = r.each(func(g *group) (err error) {
+	running, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	err := r.each(func(g *group) (err error) {
 		one := cfg.Config
 		one.Masters, one.Measure = g.masters, false
 		if g.engine, err = engine.New(ctx, one); err == nil {
 			g.pipe = inside.Of(g.engine).Pipe.(*pipeline.Pipeline)
+			g.set = g.pipe.SetID()
 		}
 		return err
 	})
 	if err == nil {
-		err = r.compare(ctx, own, !cfg.ReadOnly)
+		err = r.compare(ctx, note{groups: fingerprint(r.now), next: fingerprint(r.next)}, !cfg.ReadOnly)
 	}
 	if err != nil {
 		r.Close()
 		return nil, err
+	}
+	if !cfg.ReadOnly {
+		r.keeper.Go(func() { r.keepNote(running, inside.Of(r.all[0].engine).MaxTTL/2) })
 	}
 	cfg.Masters = slices.Repeat([]string{"of several groups"}, len(r.all[0].masters)) // for their number
 	return &Engine{inside.Front(cfg.Config, r).(*engine.Engine), r}, nil
@@ -80,52 +84,54 @@ func (e *Engine) Groups() map[string]*engine.Engine {
 	return all
 }
 
-// read finds what New refuses before it connects. It returns what the note says of the map.
-func (r *router) read(cfg Config) (own note, err error) {
+// read finds what New refuses before it connects.
+func (r *router) read(cfg Config) (err error) {
 	switch {
 	case len(cfg.Masters) > 0:
-		return own, invalid("Masters", "is set; each master belongs to one of Groups")
+		return invalid("Masters", "is set; each master belongs to one of Groups")
 	case len(cfg.Groups) == 0:
-		return own, invalid("Groups", "is empty")
+		return invalid("Groups", "is empty")
 	case len(cfg.Next) > 0 && cfg.Fencing:
-		return own, invalid("Next", "is not possible with Fencing: a name's fencing tokens would begin again in its next group")
+		return invalid("Next", "is not possible with Fencing: a name's fencing tokens would begin again in its next group")
 	}
-	if r.now, own.groups, err = r.add(cfg.Config, "Groups", cfg.Groups); err == nil {
-		r.next, own.next, err = r.add(cfg.Config, "Next", cfg.Next)
+	if r.now, err = r.add(cfg.Config, "Groups", cfg.Groups); err == nil {
+		r.next, err = r.add(cfg.Config, "Next", cfg.Next)
 	}
-	if err == nil && own.groups == own.next {
+	if err == nil && slices.Equal(r.now, r.next) {
 		err = invalid("Next", "equals Groups")
 	}
-	return own, err
+	return err
 }
 
-// add returns the groups of a map, and its fingerprint. With Fencing that is of their ids alone: the masters themselves
-// know who belongs to them.
-func (r *router) add(cfg engine.Config, field string, masters map[string][]string) (groups []*group, fingerprint string, err error) {
-	var text string
+// add returns the groups of a map.
+func (r *router) add(cfg engine.Config, field string, masters map[string][]string) (groups []*group, err error) {
 	for _, id := range slices.Sorted(maps.Keys(masters)) {
 		at := fmt.Sprintf("%s[%q]", field, id)
 		cfg.Masters = masters[id]
 		setup, err := inside.Setup(cfg)
 		if err = cmp.Or(cfg.Validate(), err); err != nil {
-			return nil, "", fmt.Errorf("%s: %w", at, err)
+			return nil, fmt.Errorf("%s: %w", at, err)
 		} else if id == "" {
-			return nil, "", invalid(at, "has no id")
+			return nil, invalid(at, "has no id")
 		}
 		g := &group{id: id, hash: hash(id), masters: cfg.Masters}
 		for _, m := range setup.Masters {
-			g.servers = append(g.servers, address.Server(m.Option))
+			server, database := address.Server(m.Option), ""
+			if m.Option.SelectDB != 0 {
+				database = fmt.Sprint("/", m.Option.SelectDB)
+			}
+			g.servers, g.databases = append(g.servers, server), append(g.databases, server+database)
 		}
-		slices.Sort(g.servers)
+		slices.Sort(g.databases)
 		for _, other := range r.all {
 			shares := slices.ContainsFunc(g.servers, func(s string) bool { return slices.Contains(other.servers, s) })
 			switch {
 			case len(other.servers) != len(g.servers):
-				return nil, "", invalid(at, "has %d masters, group %q %d", len(g.servers), other.id, len(other.servers))
+				return nil, invalid(at, "has %d masters, group %q %d", len(g.servers), other.id, len(other.servers))
 			case other.id != id && shares:
-				return nil, "", invalid(at, "has a master of group %q", other.id)
-			case other.id == id && !slices.Equal(other.servers, g.servers):
-				return nil, "", invalid(at, "has other masters than in Groups: another set of masters is another group")
+				return nil, invalid(at, "has a master of group %q", other.id)
+			case other.id == id && !slices.Equal(other.databases, g.databases):
+				return nil, invalid(at, "has other masters than in Groups: another set of masters is another group")
 			case other.id == id:
 				g = other
 			}
@@ -134,11 +140,22 @@ func (r *router) add(cfg engine.Config, field string, masters map[string][]strin
 			r.all = append(r.all, g)
 		}
 		groups = append(groups, g)
-		if text += fmt.Sprintf("%q ", id); !cfg.Fencing {
-			text += fmt.Sprintln(g.servers)
+	}
+	return groups, nil
+}
+
+// fingerprint stands for a map: ids, and the databases of their masters or, with Fencing, the set that those know they
+// belong to.
+func fingerprint(groups []*group) string {
+	var text string
+	for _, g := range groups {
+		if text += fmt.Sprintf("%q ", g.id); g.set == "" {
+			text += fmt.Sprintln(g.databases)
+		} else {
+			text += fmt.Sprintln(g.set)
 		}
 	}
-	return groups, fmt.Sprintf("%016x", hash(text)), nil
+	return fmt.Sprintf("%016x", hash(text))
 }
 
 func invalid(field, format string, args ...any) error {

@@ -188,8 +188,12 @@ func TestConfigIsCheckedBeforeAnythingIsSent(t *testing.T) {
 		`Next["c"] has a master of group "b"`:        func(c *Config) { c.Next = map[string][]string{"c": c.Groups["b"]} },
 		`Groups["b"] has 1 masters, group "a" 3`:     func(c *Config) { c.Groups["b"] = []string{"b:1"} },
 		`Next["a"] has other masters than in Groups`: func(c *Config) { c.Next = map[string][]string{"a": {"x:1", "y:1", "z:1"}} },
-		"Next equals Groups":                         func(c *Config) { c.Next = w.groups("b", "a") },
-		"Next is not possible with Fencing":          func(c *Config) { fenced(c); c.Next = w.groups("a") },
+		`Next["b"] has other masters than in Groups`: func(c *Config) {
+			c.Next = map[string][]string{"b": {"redis://b0:1/1", "redis://b1:1/1", "redis://b2:1/1"}}
+		},
+		`Next["d"] has a master of group "b"`: func(c *Config) { c.Next = map[string][]string{"d": {"redis://b0:1/1", "y:1", "z:1"}} },
+		"Next equals Groups":                  func(c *Config) { c.Next = w.groups("b", "a") },
+		"Next is not possible with Fencing":   func(c *Config) { fenced(c); c.Next = w.groups("a") },
 	} {
 		cfg := w.config("ab", "")
 		cfg.Client.DialCtxFn = nil // it would fail

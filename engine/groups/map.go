@@ -1,9 +1,11 @@
 package groups
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"muxlock/engine"
 	"muxlock/internal/quorum"
@@ -24,6 +26,11 @@ type note struct {
 // none is the fingerprint of no map.
 var none = fmt.Sprintf("%016x", hash(""))
 
+// after reports whether n counts rather than other.
+func (n note) after(other note) bool {
+	return cmp.Or(cmp.Compare(n.step, other.step), cmp.Compare(n.groups, other.groups), cmp.Compare(n.next, other.next)) > 0
+}
+
 // allows reports whether a process may start, and whether its map becomes the note.
 func (n note) allows(own note) (ok, step bool) {
 	ends := own.groups == n.next && own.next == none
@@ -37,47 +44,72 @@ func (n note) allows(own note) (ok, step bool) {
 }
 
 // compare refuses a map that the latest note of all groups does not allow. Else, with write, it has the masters keep
-// the note that counts from now on. Two steps at the same moment may miss each other.
+// the note that counts from now on. Of two steps at the same moment one counts.
 func (r *router) compare(ctx context.Context, own note, write bool) error {
-	key := pipeline.ReservedPrefix + "groups:" + r.prefix
-	var latest note
+	lacking, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	own.step = r.latest.step + 1
+	ok, step := r.latest.allows(own)
+	if !ok {
+		return fmt.Errorf("%w: map of groups: the masters have %s, to become %s, and Groups and Next are %s and %s: change it in two steps (package groups)",
+			engine.ErrConfigMismatch, r.latest.groups, r.latest.next, own.groups, own.next)
+	}
+	if step {
+		r.latest = own
+	}
+	if !write || !lacking && !step {
+		return nil
+	}
+	return r.write(ctx)
+}
+
+// look finds the latest note. It reports whether a master lacks that. It returns an error if too few masters of a group say.
+func (r *router) look(ctx context.Context) (lacking bool, err error) {
 	var found []note // of all masters that answered
 	for _, g := range r.all {
-		answers, err := g.answers(g.pipe.Inspect(ctx, key))
-		if err != nil {
-			return err
-		}
+		answers, short := g.answers(g.pipe.Inspect(ctx, r.noteKey()))
 		for _, v := range answers {
 			var n note
 			_, _ = fmt.Sscan(v.Token, &n.step, &n.groups, &n.next) // a flushed master has none
-			if found = append(found, n); n.step > latest.step {
-				latest = n
+			if found = append(found, n); n.after(r.latest) {
+				r.latest = n
 			}
 		}
+		err = cmp.Or(err, short)
 	}
-	own.step = latest.step + 1
-	ok, step := latest.allows(own)
-	if !ok {
-		return fmt.Errorf("%w: map of groups: the masters have %s, to become %s, and Groups and Next are %s and %s: change it in two steps (package groups)",
-			engine.ErrConfigMismatch, latest.groups, latest.next, own.groups, own.next)
-	}
-	if step {
-		latest = own
-	}
-	if !write || !slices.ContainsFunc(found, func(n note) bool { return n != latest }) {
-		return nil
-	}
-	for _, g := range r.all {
-		_, err := g.answers(g.pipe.Write(ctx, key, fmt.Sprintf("%d %s %s", latest.step, latest.groups, latest.next)))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return slices.ContainsFunc(found, func(n note) bool { return n != r.latest }), err
 }
 
-// answers returns those of values that are no errors, or an error unless a quorum of masters answered.
-func (g *group) answers(values []pipeline.Value, err error) (answers []pipeline.Value, _ error) {
+func (r *router) write(ctx context.Context) (err error) {
+	text := fmt.Sprintf("%d %s %s", r.latest.step, r.latest.groups, r.latest.next)
+	for _, g := range r.all {
+		_, short := g.answers(g.pipe.Write(ctx, r.noteKey(), text))
+		err = cmp.Or(err, short)
+	}
+	return err
+}
+
+func (r *router) noteKey() string { return pipeline.ReservedPrefix + "groups:" + r.prefix }
+
+// keepNote writes the note again where a master has forgotten it by a restart. Such a master does not vote for longer than
+// MaxTTL, and every is shorter. So the masters have the note for as long as a process runs.
+func (r *router) keepNote(ctx context.Context, every time.Duration) {
+	for {
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return
+		}
+		if lacking, _ := r.look(ctx); lacking { // what a group without a quorum lacks, it is told later
+			_ = r.write(ctx)
+		}
+	}
+}
+
+// answers returns those of values that are no errors, and an error unless a quorum of masters answered.
+func (g *group) answers(values []pipeline.Value, err error) (answers []pipeline.Value, short error) {
 	for _, v := range values {
 		if v.Err == nil {
 			answers = append(answers, v)
@@ -85,8 +117,8 @@ func (g *group) answers(values []pipeline.Value, err error) (answers []pipeline.
 			err = engine.MasterError{Master: v.Address, Err: v.Err}
 		}
 	}
-	if len(answers) >= quorum.Size(len(g.masters)) {
-		return answers, nil
+	if len(answers) < quorum.Size(len(g.masters)) {
+		short = fmt.Errorf("group %q: %w: map of groups: %w", g.id, engine.ErrNoQuorum, err)
 	}
-	return nil, fmt.Errorf("group %q: %w: map of groups: %w", g.id, engine.ErrNoQuorum, err)
+	return answers, short
 }

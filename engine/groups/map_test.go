@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
+	"muxlock/internal/redisfake"
 )
 
 func TestAMapIsChangedInTwoSteps(t *testing.T) {
@@ -142,23 +146,90 @@ func TestEachPrefixHasAMapOfItsOwn(t *testing.T) {
 	require.Len(t, seen, 3, "the prefix decides on no group")
 }
 
-func TestFingerprintsAreOfIdsAndAddresses(t *testing.T) {
-	of := func(groups map[string][]string, fencing bool) string {
-		note, err := (&router{}).read(Config{Config: engine.Config{Fencing: fencing}, Groups: groups})
-		require.NoError(t, err)
-		require.Equal(t, none, note.next)
-		return note.groups
+func TestFingerprintsAreOfIdsAndDatabases(t *testing.T) {
+	of := func(groups map[string][]string) string {
+		r := &router{}
+		require.NoError(t, r.read(Config{Groups: groups}))
+		require.Equal(t, none, fingerprint(r.next))
+		return fingerprint(r.now)
 	}
 	base := map[string][]string{"a": {"a:1", "b:1"}, "b": {"c:1", "d:1"}}
-	same := map[string][]string{"b": {"redis://user:password@D:1", "c:1"}, "a": {"b:1", "rediss://A:1"}}
-	require.Equal(t, of(base, false), of(same, false))
+	same := map[string][]string{"b": {"redis://user:password@D:1", "c:1"}, "a": {"b:1", "rediss://A:1/0"}}
+	require.Equal(t, of(base), of(same))
 	for _, other := range []map[string][]string{
 		{"a": {"a:1", "b:1"}}, {"a": {"a:1", "b:1"}, "c": {"c:1", "d:1"}}, {"a": {"a:1", "b:1"}, "b": {"c:1", "e:1"}},
 		{"a": {"c:1", "d:1"}, "b": {"a:1", "b:1"}}, {"a": {"a:1", "c:1"}, "b": {"b:1", "d:1"}},
+		{"a": {"a:1", "b:1"}, "b": {"c:1", "redis://d:1/1"}},
 	} {
-		require.NotEqual(t, of(base, false), of(other, false))
+		require.NotEqual(t, of(base), of(other))
 	}
-	replaced := map[string][]string{"a": {"a:1", "x:1"}, "b": {"c:1", "d:1"}}
-	require.Equal(t, of(base, true), of(replaced, true), "with Fencing the masters know it")
-	require.NotEqual(t, of(base, true), of(map[string][]string{"a": {"a:1", "b:1"}}, true))
+}
+
+func TestWithFencingAMapIsOfTheSetsThatMastersBelongTo(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.config("abc", "")
+	cfg.Fencing = true
+	setUp := func(masters ...string) engine.Config {
+		one := cfg.Config
+		one.Masters = masters
+		require.NoError(t, admin.SetUp(t.Context(), one, admin.SetUpOptions{MastersAreNew: true}))
+		return one
+	}
+	a, b, c := cfg.Groups["a"], cfg.Groups["b"], cfg.Groups["c"]
+	ofA := setUp(a...)
+	setUp(b...)
+	setUp(c...)
+	start := func(groups map[string][]string) error {
+		cfg.Groups = groups
+		e, err := New(t.Context(), cfg)
+		if err == nil {
+			err = e.Close()
+		}
+		return err
+	}
+	require.NoError(t, start(map[string][]string{"a": a, "b": b}))
+	require.ErrorIs(t, start(map[string][]string{"a": b, "b": a}), engine.ErrConfigMismatch)
+	require.ErrorIs(t, start(map[string][]string{"a": c, "b": b}), engine.ErrConfigMismatch)
+	w["x:1"] = redisfake.New()
+	require.NoError(t, admin.ReplaceMaster(t.Context(), ofA, a[0], "x:1"))
+	require.NoError(t, start(map[string][]string{"a": {"x:1", a[1], a[2]}, "b": b}), "a set is the same with another member")
+}
+
+// TestTheMastersKeepTheNoteWhileAProcessRuns restarts all masters of a map, one by one, without data.
+func TestTheMastersKeepTheNoteWhileAProcessRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		e := w.open(t, "ab", "")
+		for _, m := range w {
+			m.Restart()
+			require.Empty(t, m.Value("__muxlock__:groups:"))
+			time.Sleep(time.Minute) // until it votes
+			require.NotEmpty(t, m.Value("__muxlock__:groups:"))
+		}
+		require.NoError(t, e.Ready(within(t)))
+		_, err := New(t.Context(), w.config("abc", ""))
+		require.ErrorIs(t, err, engine.ErrConfigMismatch)
+		require.NoError(t, e.Close())
+	})
+}
+
+func TestTheNoteOfALaterStepReplacesAnEarlierOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		early := w.open(t, "ab", "")
+		first := w["a0:1"].Value("__muxlock__:groups:")
+		late := w.open(t, "ab", "abc")
+		second := w["a0:1"].Value("__muxlock__:groups:")
+		for address, m := range w {
+			if address[0] != 'c' {
+				m.Set("__muxlock__:groups:", first) // by a process that was slow to start
+			}
+		}
+		time.Sleep(time.Minute)
+		for address, m := range w {
+			require.Equal(t, second, m.Value("__muxlock__:groups:"), address)
+		}
+		require.NoError(t, early.Close())
+		require.NoError(t, late.Close())
+	})
 }

@@ -14,12 +14,14 @@ import (
 
 // A group is a set of masters with a lasting id.
 type group struct {
-	id      string
-	hash    uint64         // of id
-	masters []string       // as in Config
-	servers []string       // their addresses, sorted
-	engine  *engine.Engine // gives out no locks; nil: New failed
-	pipe    *pipeline.Pipeline
+	id        string
+	hash      uint64         // of id
+	masters   []string       // as in Config
+	servers   []string       // their addresses
+	databases []string       // addresses and databases, sorted
+	set       string         // that its masters know they belong to; "" without Fencing
+	engine    *engine.Engine // gives out no locks; nil: New failed
+	pipe      *pipeline.Pipeline
 }
 
 // A router is the pipe of an Engine. It takes each request to the group of its key.
@@ -28,6 +30,9 @@ type router struct {
 	prefix      string // of all keys
 	all         []*group
 	now, next   []*group // next is empty unless the map changes
+	latest      note     // as far as this process knows; keepNote owns it after New
+	keeper      sync.WaitGroup
+	stop        context.CancelFunc // ends keepNote
 }
 
 // Of returns the pipe of a key's group, or of both if the key moves.
@@ -139,6 +144,8 @@ func (r *router) Refuse() {
 }
 
 func (r *router) Close() {
+	r.stop()
+	r.keeper.Wait()
 	_ = r.each(func(g *group) error {
 		if g.engine != nil {
 			g.engine.Close()

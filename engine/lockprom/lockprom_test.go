@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/engine"
+	"muxlock/engine/groups"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -143,6 +144,29 @@ func TestEnginesOfOneProcessHaveLabelsOfTheirOwn(t *testing.T) {
 	plain := prometheus.NewRegistry()
 	plain.MustRegister(New(Options{}))
 	require.ErrorAs(t, plain.Register(New(Options{})), new(prometheus.AlreadyRegisteredError), "without labels")
+}
+
+func TestGroupsHaveALabelThatIsEmptyForTheLocks(t *testing.T) {
+	masters, locks := redistest.Addrs(redistest.Masters(t, 2)), New(Options{})
+	e, err := groups.New(t.Context(), groups.Config{
+		Config: engine.Config{Observer: locks.Observer(), MastersAreNew: true, MasterTimeout: 5 * time.Second},
+		Groups: map[string][]string{"red": masters[:1], "blue": masters[1:]},
+	})
+	require.NoError(t, err)
+	defer e.Close()
+	registry := prometheus.NewRegistry()
+	register := func(of *engine.Engine, m *Metrics, group string) {
+		m.Watch(of)
+		require.NoError(t, prometheus.WrapRegistererWith(prometheus.Labels{"group": group}, registry).Register(m))
+	}
+	register(e.Engine, locks, "")
+	for id, group := range e.Groups() {
+		register(group, New(Options{}), id)
+	}
+	work(t, e.Engine)
+	seen := series(scrape(t, registry))
+	require.EqualValues(t, 1, seen["muxlock_acquired_total{group=,kind=exclusive}"], seen)
+	require.EqualValues(t, 1, seen["muxlock_master_votes{group=red,master="+masters[0]+"}"], seen)
 }
 
 func TestClassIsALabelOfTheHistograms(t *testing.T) {
