@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"muxlock/engine/internal/inside"
 	"muxlock/pipeline"
 )
@@ -17,20 +19,26 @@ func init() {
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
 		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
-		Setup: e.cfg.setup, Key: e.cfg.key, Held: e.held,
+		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders,
 		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
 	}
 }
 
-// held returns the lock that somebody in this process holds under a name; nil if nobody does.
-func (e *Engine) held(name string) inside.Lock {
-	s := e.names.shard(e.cfg.Prefix + name)
+// holders returns a holder of each lease that this process has under a key.
+func (e *Engine) holders(key string) (all []inside.Lock) {
+	s := e.names.shard(key)
 	s.mu.Lock()
 	defer s.unlock()
-	if n := s.states[e.cfg.Prefix+name]; n != nil && n.lease != nil {
-		for h := range n.lease.holders {
-			return h
+	if n := s.states[key]; n != nil {
+		for _, l := range append(slices.Clone(n.apart), n.lease) {
+			if l == nil {
+				continue
+			}
+			for h := range l.holders {
+				all = append(all, h)
+				break
+			}
 		}
 	}
-	return nil
+	return all
 }

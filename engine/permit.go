@@ -7,9 +7,6 @@ import (
 	"muxlock/engine/internal/inside"
 )
 
-// mostPermits bounds a limit. A master tries all slots in one step, and serves nobody else meanwhile.
-const mostPermits = 64
-
 // AcquirePermit takes one of limit permits of name for ttl, 1 to 64: at most limit holders have one at any moment. It is
 // Acquire in all else. Each permit is a slot, and each slot a lock of its own, so a crashed holder's permit is free again
 // after its ttl. A grant takes one round trip while many slots are free, and mostly two while few are. A permit that is

@@ -43,8 +43,8 @@ type permitContender struct {
 const firstAsked = 8
 
 func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	if limit < 1 || limit > mostPermits {
-		return nil, invalid("limit", "%d is not between 1 and %d", limit, mostPermits)
+	if limit < 1 || limit > inside.MostPermits {
+		return nil, invalid("limit", "%d is not between 1 and %d", limit, inside.MostPermits)
 	}
 	c := permitContender{contender: e.newContender(most, waitWhenFull, takes)}
 	c.limit, c.name = limit, inside.SlotPrefix+":"

@@ -27,8 +27,8 @@ type Engine struct {
 
 	mu      sync.Mutex       // guards the following
 	engines []*engine.Engine // on these masters
-	refused map[string]bool  // names that have a key of nobody
-	denied  map[string]bool  // names
+	refused map[string]bool  // keys that nobody has
+	denied  map[string]bool  // keys
 }
 
 // New starts masters and an engine on them; t.Cleanup closes both. cfg is as for engine.New, but for Masters
@@ -67,7 +67,7 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 }
 
 // Open returns another engine on the same masters, which plays another process; t.Cleanup closes it. cfg is
-// as for New. Faults by name apply to names with New's Config.Prefix.
+// as for New. Faults by name apply to names with New's Config.Prefix, and to all that has the name: a lock, readers, permits.
 func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	t.Helper()
 	cfg.Masters, cfg.Client = e.cfg.Masters, e.cfg.Client
@@ -118,10 +118,18 @@ func (e *Engine) Restart(master int) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.masters[master].Restart()
-		for name := range e.refused {
-			e.masters[master].Set(e.cfg.Prefix+name, nobody)
+		for key := range e.refused {
+			e.masters[master].Set(key, nobody)
 		}
 	})
+}
+
+// keys returns the keys of a name: of its lock and readers, and of its permits.
+func (e *Engine) keys(name string) (keys []string) {
+	for slot := -1; slot < inside.MostPermits; slot++ {
+		keys = append(keys, inside.SlotKey(slot, e.cfg.Prefix+name))
+	}
+	return keys
 }
 
 // NoQuorum makes as many masters unreachable as leave no quorum. Calls that need one get engine.ErrNoQuorum.
@@ -137,11 +145,13 @@ const nobody = "nobody"
 
 // Refuse gives a name to nobody: an acquire finds it taken until Heal. A holder loses it, as with Lose.
 func (e *Engine) Refuse(name string) {
-	e.mu.Lock()
-	e.refused[name] = true
-	e.mu.Unlock()
-	for _, m := range e.masters {
-		m.Set(e.cfg.Prefix+name, nobody)
+	for _, key := range e.keys(name) {
+		e.mu.Lock()
+		e.refused[key] = true
+		e.mu.Unlock()
+		for _, m := range e.masters {
+			m.Set(key, nobody)
+		}
 	}
 	e.notice(name)
 }
@@ -150,9 +160,11 @@ func (e *Engine) Refuse(name string) {
 func (e *Engine) Deny(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.denied[name] = true
-	for _, m := range e.masters {
-		m.Deny(e.cfg.Prefix+name, true)
+	for _, key := range e.keys(name) {
+		e.denied[key] = true
+		for _, m := range e.masters {
+			m.Deny(key, true)
+		}
 	}
 }
 
@@ -161,23 +173,28 @@ func (e *Engine) Deny(name string) {
 // if a majority of the masters is up: Done is closed, and Err matches engine.ErrLost. Only an adopted lock
 // finds out later, at its next Extend.
 func (e *Engine) Lose(name string) {
-	for _, m := range e.masters {
-		m.Delete(e.cfg.Prefix + name)
+	for _, key := range e.keys(name) {
+		for _, m := range e.masters {
+			m.Delete(key)
+		}
 	}
 	e.notice(name)
 }
 
-// notice makes the holder of a name ask the masters for it, twice: a first Extend may share the outcome of a
+// notice makes each holder of a name ask the masters for it, twice: a first Extend may share the outcome of a
 // call that was answered before.
 func (e *Engine) notice(name string) {
 	e.mu.Lock()
 	engines := e.engines
 	e.mu.Unlock()
 	for _, other := range engines {
-		lock := inside.Of(other).Held(name)
-		for failed := 0; lock != nil && lock.Valid() && failed < 2; {
-			if lock.Extend(context.Background(), 0) != nil { // it asks, and that is all
-				failed++
+		for _, key := range e.keys(name) {
+			for _, lock := range inside.Of(other).Holders(key) {
+				for failed := 0; lock.Valid() && failed < 2; {
+					if lock.Extend(context.Background(), 0) != nil { // it asks, and that is all
+						failed++
+					}
+				}
 			}
 		}
 	}
@@ -189,13 +206,13 @@ func (e *Engine) Heal() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, m := range e.masters {
-		for name := range e.refused {
-			if m.Value(e.cfg.Prefix+name) == nobody { // Lose ends a refusal, too
-				m.Delete(e.cfg.Prefix + name)
+		for key := range e.refused {
+			if m.Value(key) == nobody { // Lose ends a refusal, too
+				m.Delete(key)
 			}
 		}
-		for name := range e.denied {
-			m.Deny(e.cfg.Prefix+name, false)
+		for key := range e.denied {
+			m.Deny(key, false)
 		}
 		m.Slow(0)
 		m.Up()

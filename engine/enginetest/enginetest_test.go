@@ -33,6 +33,33 @@ func TestALostLockIsNoticedAtOnce(t *testing.T) {
 	}
 }
 
+func TestAFaultOfANameIsOneOfItsReadersAndPermits(t *testing.T) {
+	for how, lose := range map[string]func(*enginetest.Engine, string){"lost": (*enginetest.Engine).Lose, "refused": (*enginetest.Engine).Refuse} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := enginetest.New(t, engine.Config{})
+				first, err := e.AcquireShared(t.Context(), "name", 10*time.Second)
+				require.NoError(t, err)
+				time.Sleep(time.Second) // too late to join that lease
+				second, err := e.AcquireShared(t.Context(), "name", 10*time.Second)
+				require.NoError(t, err)
+				permit, err := e.AcquirePermit(t.Context(), "name", 3, 10*time.Second)
+				require.NoError(t, err)
+				lose(e, "name")
+				for _, l := range []*engine.Lock{first, second, permit} {
+					require.ErrorIs(t, l.Err(), engine.ErrLost)
+				}
+				_, err = e.TryAcquirePermit(t.Context(), "name", 3, 0)
+				require.Equal(t, how == "refused", errors.Is(err, engine.ErrTaken), err)
+				e.Heal()
+				e.Deny("name")
+				_, err = e.TryAcquirePermit(t.Context(), "name", 3, 0)
+				require.ErrorIs(t, err, engine.ErrDenied)
+			})
+		})
+	}
+}
+
 func TestHealEndsAllFaults(t *testing.T) {
 	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
 	e.Refuse("refused")

@@ -31,8 +31,8 @@ type Engine struct {
 	Key func(name string) (string, error)
 	// Refusal returns the error for the outcome of a release.
 	Refusal func(pipeline.Outcome) error
-	// Held returns the lock that somebody in the engine's process holds under a name; nil if nobody does.
-	Held func(name string) Lock
+	// Holders returns a holder of each lease that the engine has under a key. Several readers may share one.
+	Holders func(key string) []Lock
 }
 
 // Pipe is a *pipeline.Pipeline, or several that package groups makes one of.
