@@ -183,7 +183,7 @@ type Fairness struct {
 // Safety is the verdict of the audit, warm-up included.
 type Safety struct {
 	Overlaps        int64 `json:"overlaps"`         // locks acquired while another worker's hold was valid and not yet releasing
-	FenceViolations int64 `json:"fence_violations"` // locks whose fence is no larger than that of the previous hold of the name
+	FenceViolations int64 `json:"fence_violations"` // locks whose fence is no larger than that of the previous hold of the name; permits: of the slot
 }
 
 // Violated reports whether the audit found anything.

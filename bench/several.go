@@ -66,7 +66,11 @@ func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 		return 0
 	case opPermit:
 		w.stamps = append(w.stamps, w.r.audit.enterPermit(w.keys[0], w.number, now, until, w.r.now))
-		return 0
+		if permit, ok := held.(Slotted); ok {
+			fence = fenceOf(held)
+			w.r.audit.enterFence(w.keys[0], permit.Slot(), now, until, fence, w.r.now)
+		}
+		return fence
 	}
 	several, _ := held.(ManyFencer)
 	for i, key := range w.keys {
