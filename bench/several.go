@@ -82,10 +82,12 @@ func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 	return fence
 }
 
-// leave notes that this worker is about to release all of w.keys.
-func (w *worker) leave(now int64) {
+// leave notes that this worker is about to release all of w.keys, which are valid until then. A reader without a slot in the audit
+// hands over, too.
+func (w *worker) leave(op opKind, now, until int64) {
 	for i, key := range w.keys {
-		if w.r.audit.leave(key, w.stamps[i], now) && w.r.waits {
+		left := w.r.audit.leave(key, w.stamps[i], now) || op == opRead && now < until
+		if left && w.r.waits {
 			w.r.audit.released(key, w.r.cfg.proc, now)
 		}
 	}

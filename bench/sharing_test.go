@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -54,6 +55,30 @@ func TestAuditIsSilentBetweenReadersAndWritersThatFollowEachOther(t *testing.T) 
 	a.enterReader(1, 4, 9*ms, 12*ms, at(90*ms))           // over long ago
 	a.enter(1, 3, 90*ms, 95*ms, 0, at(90*ms))
 	require.Zero(t, a.overlaps().Load())
+}
+
+// The last of the readers has no slot.
+func TestAHandoverToAWriterBeginsWhenTheLastReaderLeaves(t *testing.T) {
+	r := &runner{audit: shares(ReadWrite(80)), waits: true, base: time.Now()}
+	until := 100 * ms
+	leaves := func(w *worker, now int64) { w.leave(opRead, now, until) }
+	var workers []*worker
+	for number := range readerSlots + 1 {
+		w := &worker{r: r, number: number, keys: []int{0}}
+		w.enter(opRead, &crowdHeld{}, ms, math.MaxInt64)
+		workers = append(workers, w)
+	}
+	last := workers[readerSlots]
+	require.Zero(t, last.stamps[0])
+	for _, w := range workers[:readerSlots] {
+		leaves(w, 2*ms)
+	}
+	leaves(last, 90*ms)
+	since, _ := last.handover(ms, 91*ms)
+	require.Equal(t, ms, since)
+	leaves(last, until)
+	since, _ = last.handover(ms, until)
+	require.Equal(t, 10*ms, since, "after its validity it hands nothing over")
 }
 
 func TestAuditSeesTheLastReaderWhoStays(t *testing.T) {

@@ -175,8 +175,8 @@ func (w *worker) operate(a arrival) {
 		now = r.now()
 		cut = r.phase.Load() == stopped
 	}
-	w.leave(now)
 	until = untilNs(r.base, held.Until())
+	w.leave(a.op, now, until)
 	outlived := begin <= until && until < now // a validity before begin makes no claim
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
