@@ -275,4 +275,22 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	r.History = []bench.Event{held("b", 1, 3, 0, false), held("b", 3, 3, 0, false), held("b", 2, 4, 0, true)}
 	r.History[1].Kind, r.History[2].Kind = bench.EventRead, bench.EventRead
 	require.Contains(t, flat(shown(t, "chaos", doc)), "first: b worker 1 from 3.0000s", "readers share")
+
+	call := func(kind string, worker int, at int64) bench.Event {
+		return bench.Event{Kind: kind, Key: "b", Worker: worker, FromNs: at * 1e9, ToNs: at * 1e9}
+	}
+	for _, c := range []struct {
+		last  bench.Event
+		first string
+	}{
+		{call(bench.EventReleased, 3, 4), "first: b worker 1 from 3.0000s"},
+		{call(bench.EventReleased, 3, 6), "first: b worker 3 from 3.0000s"},
+		{call(bench.EventRefused, 3, 4), "first: b worker 3 from 3.0000s"}, // by a process that took the place of a killed one
+	} {
+		again := held("b", 2, 5, 0, true)
+		again.UntilNs = 9e9
+		r.History = []bench.Event{held("b", 1, 3, 0, false), held("b", 3, 3, 0, false), c.last, again}
+		r.History[0].UntilNs, r.History[1].UntilNs = 9e9, 9e9
+		require.Contains(t, flat(shown(t, "chaos", doc)), c.first, c.last)
+	}
 }
