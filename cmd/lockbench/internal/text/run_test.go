@@ -55,11 +55,20 @@ func TestLocksThatAreHeldAreNoCycles(t *testing.T) {
 func TestARunWithoutAnAuditClaimsNone(t *testing.T) {
 	held := resulttest.Result("muxlock", 1, 0)
 	held.Holding = &bench.Holding{Wanted: 1000, Held: 1000}
+	held.Totals.Fenced = 20
 	for _, r := range []*bench.Result{held, resulttest.Result("raw", 1, 1000)} {
 		text := shown(t, "run", resulttest.Document(r))
 		require.Contains(t, text, "overlaps not audited")
 		require.NotContains(t, text, "overlaps 0")
+		require.Equal(t, r == held, strings.Contains(flat(text), "fences 20 fence violations not audited"))
+		require.NotContains(t, flat(text), "fence violations 0")
 	}
+}
+
+func TestFencesOfSeveralNamesAreThoseOfAllNames(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	r.Totals.Fenced, r.Totals.Fences = 699, 904
+	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "fences 904 fence violations 0")
 }
 
 func TestAnEmptyResultIsShown(t *testing.T) {
