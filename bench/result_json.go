@@ -41,7 +41,8 @@ type Result struct {
 }
 
 // Totals counts operations. In an open loop it counts those due in the measured time. In a
-// closed loop it counts those that ended in the measured time or were under way at its end.
+// closed loop it counts those that ended in the measured time or were under way at its end; if they
+// hold their lock, those whose acquire did.
 // After the measured time the run drains, see Run; the drain counts as well. Offered is the
 // sum of Finished and Unfinished.
 type Totals struct {
