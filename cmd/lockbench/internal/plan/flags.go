@@ -50,7 +50,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
 		fs.StringArrayVar(&f.servers, "server", nil, "program of the local servers, a path or a name on PATH; if repeated, servers take them in turn (default redis-server, or valkey-server)")
 		fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
-		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once instead of after --ttl")
+		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without a wait of --max-ttl and a little")
 		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
 		fs.IntVar(&f.engine.Groups, "groups", 1, "groups that muxlock spreads the names over; each has --local or --embedded masters of its own, or an equal part of --masters")
 	})

@@ -232,6 +232,14 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	require.NoError(t, o.Possible(extending))
 	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,try=1")))
 	require.ErrorContains(t, o.Possible(extending), "needs --op extend, or a mix with it")
+	o, _ = ParseObjective("hold.p99<1s")
+	require.EqualError(t, o.Possible(closed), "--slo hold.p99<1s needs locks that are held (--hold)")
+	held := closedLoop()
+	held.Hold = bench.Fixed(time.Millisecond)
+	require.NoError(t, o.Possible(held))
+	for _, held.Op = range []bench.Op{bench.Hold, bench.Extend} {
+		require.Error(t, o.Possible(held), "which measure no holds")
+	}
 	holding := closedLoop()
 	holding.Op = bench.Hold
 	o, _ = ParseObjective("overlaps==0")
