@@ -511,11 +511,13 @@ func TestAuditForgivesTheFenceOfAPermitThatSleptThroughItsLease(t *testing.T) {
 	a := shares(Permit(2))
 	a.enterFence(0, 1, 12*ms, 100*ms, 9, at(12*ms))
 	a.enterFence(0, 1, 0, 10*ms, 8, at(20*ms))
-	a.enterFence(0, 1, 20*ms, 20*ms, 7, at(20*ms)) // makes no claim
 	require.Zero(t, a.stale().Load())
 	a.enterFence(0, 1, 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
 	require.EqualValues(t, 1, a.stale().Load())
 	require.EqualValues(t, 30*ms+1, a.firstViolation(0).Load())
+	a.enterFence(0, 1, 20*ms, 20*ms, 50, at(20*ms)) // makes no claim
+	a.enterFence(0, 1, 40*ms, 100*ms, 10, at(40*ms))
+	require.EqualValues(t, 1, a.stale().Load())
 }
 
 func TestAuditOfARunComparesTheFencesOfASlot(t *testing.T) {
