@@ -15,7 +15,7 @@ import (
 // correct lock finds the word clear.
 //
 // A second word has the fence of the name's last fenced hold. Valid holds of a correct lock
-// enter in the order in which they were acquired.
+// enter in the order in which they were acquired. Each permit has such a word, too.
 //
 // The audit may miss an overlap that follows another on the same name, since the word has
 // room for one holder. It never misses all of them, and never reports a false one. The same

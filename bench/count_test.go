@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -162,6 +163,33 @@ func TestAHoldThatOutlivesItsLeaseIsCountedAlsoWhenTheEndCutsIt(t *testing.T) {
 	require.Zero(t, run(10*time.Millisecond))
 	cfg.Hold = Fixed(time.Hour)
 	require.EqualValues(t, 1, run(time.Second))
+}
+
+// unreleased is lapsing whose releases fail.
+type unreleased struct{ lapsing }
+
+type unreleasedHeld struct{ Held }
+
+func (l unreleased) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	h, err := l.lapsing.Acquire(ctx, name, ttl)
+	return unreleasedHeld{h}, err
+}
+
+func (unreleasedHeld) Release(context.Context) error { return errors.New("gone") }
+
+// The first hold of each worker begins in the warm-up, or ends in it.
+func TestAHoldOfTheWarmUpIsNoShareOfTheLocksAfterIt(t *testing.T) {
+	for hold, some := range map[time.Duration]bool{300 * time.Millisecond: true, 2990 * time.Millisecond: false} {
+		cfg := Config{Workers: 8, Hold: Fixed(hold), Warmup: time.Second, Duration: time.Second, TTL: time.Second}
+		l := unreleased{lapsing{valid: hold - time.Millisecond, attempts: new(atomic.Uint64)}}
+		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, some, r.Totals.Acquired > 0)
+			require.Equal(t, r.Totals.Acquired, r.Totals.Outlived)
+			require.Equal(t, r.Totals.Acquired, r.Totals.Errors)
+			require.Equal(t, r.Totals.Acquired, r.Latency.Hold.Count)
+		})
+	}
 }
 
 // 20 names held 20 ms are 1,000 locks a second.

@@ -7,8 +7,8 @@ import (
 
 // table has what the workers of a run share about each name beside the lock: holder and
 // fence for the audit; last release, its time and its process for hand-overs. Behind the
-// names are the counts of the audit, the slots of each name for holders that share it, and
-// the history of each process. The table of several
+// names are the counts of the audit, the slots of each name for holders that share it, the
+// fences of its permits, and the history of each process. The table of several
 // processes lies in shared memory, so all of it outlives a process that is killed. All words
 // begin at 0. Safe for concurrent use.
 type table struct {
@@ -16,6 +16,7 @@ type table struct {
 	names  int
 	stride int // words from one name to the next
 	shared int // slots of a name
+	fences int // of a name, beside its own: one for each permit
 	events int // of a name and a process, in the history
 }
 
@@ -38,11 +39,11 @@ const (
 func newTable(cfg Config) *table { return tableOf(cfg, make([]atomic.Int64, tableWords(cfg))) }
 
 func tableOf(cfg Config, words []atomic.Int64) *table {
-	return &table{words, cfg.keys(), stride(cfg.keys()), cfg.slots(), cfg.History}
+	return &table{words, cfg.keys(), stride(cfg.keys()), cfg.slots(), cfg.permits(), cfg.History}
 }
 
 func tableWords(cfg Config) int {
-	words := cfg.keys()*(stride(cfg.keys())+cfg.slots()) + 2
+	words := cfg.keys()*(stride(cfg.keys())+cfg.slots()+cfg.permits()) + 2
 	if cfg.History > 0 {
 		words += cfg.procs() * cfg.keys() * (ringWords + cfg.History*recordWords)
 	}
@@ -71,13 +72,19 @@ func (t *table) stale() *atomic.Int64    { return &t.words[t.names*t.stride+1] }
 
 // slots are the words for the stamps of those who share a name.
 func (t *table) slots(key int) []atomic.Int64 {
-	at := t.names*t.stride + 2 + key*t.shared
+	at := t.names*t.stride + 2 + key*(t.shared+t.fences)
 	return t.words[at : at+t.shared]
+}
+
+// permitFence is the fence of the last fenced hold of a permit; 0 is none. It panics if the name has no such permit.
+func (t *table) permitFence(key, slot int) *atomic.Int64 {
+	at := t.names*t.stride + 2 + key*(t.shared+t.fences) + t.shared
+	return &t.words[at : at+t.fences][slot]
 }
 
 // ring returns the history that a process keeps of a name.
 func (t *table) ring(proc, key int) (state *ringState, records []record) {
-	at := t.names*(t.stride+t.shared) + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
+	at := t.names*(t.stride+t.shared+t.fences) + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
 	state = (*ringState)(unsafe.Pointer(&t.words[at]))
 	return state, unsafe.Slice((*record)(unsafe.Pointer(&t.words[at+ringWords])), t.events)
 }

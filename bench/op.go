@@ -83,6 +83,9 @@ func (o Op) TakesAll() bool { return o.kind == opAll }
 // TakesMany reports whether op needs a ManyLocker.
 func (o Op) TakesMany() bool { return o.kind == opMany }
 
+// Tries reports whether op has operations that do not fail when they are refused: it is their answer.
+func (o Op) Tries() bool { return o.has(opTry) || o.TakesMany() }
+
 // Shares reports whether op needs a SharedLocker.
 func (o Op) Shares() bool { return o.kind == opReadWrite }
 

@@ -148,13 +148,15 @@ type released struct {
 	acquire, hold, release int64
 	cut                    bool // the end of the drain ended the hold
 	outlived               bool
+	warm                   bool // the lock was acquired in the warm-up of a closed loop, and no count has it
 }
 
 // releasedLocked counts a hold and its release; err is the error of Release or Extend. A hold
-// that was cut off is censored, and its operation is no cycle.
+// that was cut off is censored, and its operation is no cycle. One from the warm-up counts as
+// a cycle alone, since Acquired lacks it.
 func (s *shard) releasedLocked(l released, err error) {
 	switch h := s.hists.Hold; {
-	case h == nil:
+	case h == nil || l.warm:
 	case l.cut:
 		h.RecordAtLeast(l.hold, 1)
 	default:
@@ -166,10 +168,10 @@ func (s *shard) releasedLocked(l released, err error) {
 		s.cycles++
 		s.hists.Release.Record(l.release, 1)
 		s.hists.Cycle.Record(l.acquire+l.release, 1)
-	default:
+	case !l.warm:
 		s.counts.Errors++
 	}
-	if l.outlived {
+	if l.outlived && !l.warm {
 		s.counts.Outlived++
 	}
 }

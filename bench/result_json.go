@@ -41,7 +41,8 @@ type Result struct {
 }
 
 // Totals counts operations. In an open loop it counts those due in the measured time. In a
-// closed loop it counts those that ended in the measured time or were under way at its end.
+// closed loop it counts those that ended in the measured time or were under way at its end; if they
+// hold their lock, those whose acquire did.
 // After the measured time the run drains, see Run; the drain counts as well. Offered is the
 // sum of Finished and Unfinished.
 type Totals struct {
@@ -51,7 +52,7 @@ type Totals struct {
 	Unfinished int64 `json:"unfinished"` // under way or not yet begun when the drain ended
 	// Failed counts operations of Offered that never got their lock: refused, timed out,
 	// failed with an error, or unfinished. In an open loop their responses are censored. A
-	// refused TryAcquire got its answer and has not failed.
+	// refused TryAcquire or AcquireMany got its answer and has not failed.
 	Failed   int64 `json:"failed"`
 	Acquired int64 `json:"acquired"`        // got the lock; op extend: extended it
 	Names    int64 `json:"names,omitempty"` // of Acquired; op many only, in which each name is an attempt
@@ -109,8 +110,9 @@ func (t *Totals) add(u Totals) {
 // Latencies of operations that got their lock; Response is of all. An absent one was not
 // measured.
 type Latencies struct {
-	// Response is intended start to held, of all operations offered. One that never got its
-	// lock is censored: its response is at least its wait. Open loop only.
+	// Response is intended start to held, of all operations offered, but for those that were
+	// refused and have not failed. One that failed is censored: its response is at least its
+	// wait. Open loop only.
 	Response *Summary `json:"response,omitempty"`
 	Wait     *Summary `json:"wait,omitempty"` // intended start to actual start; open loop only
 	Service  *Summary `json:"service"`        // actual start to held
@@ -183,7 +185,7 @@ type Fairness struct {
 // Safety is the verdict of the audit, warm-up included.
 type Safety struct {
 	Overlaps        int64 `json:"overlaps"`         // locks acquired while another worker's hold was valid and not yet releasing
-	FenceViolations int64 `json:"fence_violations"` // locks whose fence is no larger than that of the previous hold of the name
+	FenceViolations int64 `json:"fence_violations"` // locks whose fence is no larger than that of the previous hold of the name; permits: of the slot
 }
 
 // Violated reports whether the audit found anything.

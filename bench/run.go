@@ -14,7 +14,7 @@ import (
 // is cut off and counts as unfinished. Run returns when every worker has released its lock,
 // at most releaseGrace later if the locker obeys its ctx. It does not close l.
 //
-// When ctx ends, Run stops without a drain. It returns the Result so far, whose Valid has
+// When ctx ends, Run stops without a drain, or ends it. It returns the Result so far, whose Valid has
 // ReasonInterrupted, and a nil error. Run returns ErrConfig before it sends anything. If the
 // locker panics, it returns the Result so far and the panic with its stack. Errors of the
 // lock itself are figures, not errors of Run.
@@ -172,7 +172,9 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 		case <-over:
 		case <-limit.C:
 		case <-ctx.Done():
+			part.Complete = false
 		case <-r.failed.Done():
+			part.Complete = false
 		}
 	}
 	r.phase.Store(stopped)

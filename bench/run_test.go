@@ -228,6 +228,23 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 	}
 }
 
+func TestARunThatIsInterruptedInItsDrainIsNotValid(t *testing.T) {
+	for after, interrupted := range map[time.Duration]bool{1100 * time.Millisecond: true, 1300 * time.Millisecond: false} {
+		cfg := Config{Workers: 200, Duration: time.Second, TTL: time.Hour, Hold: Fixed(1200 * time.Millisecond)}
+		in := func(ctx context.Context) context.Context {
+			ctx, cancel := context.WithTimeout(ctx, after)
+			t.Cleanup(cancel)
+			return ctx
+		}
+		virtual(t, in, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.EqualValues(t, 200, r.Totals.Acquired)
+			require.Equal(t, interrupted, r.Interrupted())
+			require.Equal(t, 1.0, r.DurationS)
+		})
+	}
+}
+
 func TestPanicOfTheLockerEndsTheRun(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
 		var calls atomic.Int64

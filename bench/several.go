@@ -66,7 +66,11 @@ func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 		return 0
 	case opPermit:
 		w.stamps = append(w.stamps, w.r.audit.enterPermit(w.keys[0], w.number, now, until, w.r.now))
-		return 0
+		if permit, ok := held.(Slotted); ok {
+			fence = fenceOf(held)
+			w.r.audit.enterFence(w.keys[0], permit.Slot(), now, until, fence, w.r.now)
+		}
+		return fence
 	}
 	several, _ := held.(ManyFencer)
 	for i, key := range w.keys {
@@ -78,10 +82,12 @@ func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 	return fence
 }
 
-// leave notes that this worker is about to release all of w.keys.
-func (w *worker) leave(now int64) {
+// leave notes that this worker is about to release all of w.keys, which are valid until then. A reader without a slot in the audit
+// hands over, too.
+func (w *worker) leave(op opKind, now, until int64) {
 	for i, key := range w.keys {
-		if w.r.audit.leave(key, w.stamps[i], now) && w.r.waits {
+		left := w.r.audit.leave(key, w.stamps[i], now) || op == opRead && now < until
+		if left && w.r.waits {
 			w.r.audit.released(key, w.r.cfg.proc, now)
 		}
 	}

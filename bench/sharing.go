@@ -17,6 +17,10 @@ type PermitLocker interface {
 	AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (Held, error)
 }
 
+// A Slotted is a Held that is a permit, and knows which: from 0 to below the limit. Its fencing token, if it has one, is larger
+// than that of the previous hold of the same slot of the name. Tokens of a permit that is no Slotted count as none.
+type Slotted interface{ Slot() int }
+
 // takeShared acquires the name as a reader, or a permit of the name.
 func (w *worker) takeShared(ctx context.Context, op opKind) (Held, error) {
 	name, cfg := w.r.names[w.keys[0]], &w.r.cfg

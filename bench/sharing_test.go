@@ -2,7 +2,10 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +55,30 @@ func TestAuditIsSilentBetweenReadersAndWritersThatFollowEachOther(t *testing.T) 
 	a.enterReader(1, 4, 9*ms, 12*ms, at(90*ms))           // over long ago
 	a.enter(1, 3, 90*ms, 95*ms, 0, at(90*ms))
 	require.Zero(t, a.overlaps().Load())
+}
+
+// The last of the readers has no slot.
+func TestAHandoverToAWriterBeginsWhenTheLastReaderLeaves(t *testing.T) {
+	r := &runner{audit: shares(ReadWrite(80)), waits: true, base: time.Now()}
+	until := 100 * ms
+	leaves := func(w *worker, now int64) { w.leave(opRead, now, until) }
+	var workers []*worker
+	for number := range readerSlots + 1 {
+		w := &worker{r: r, number: number, keys: []int{0}}
+		w.enter(opRead, &crowdHeld{}, ms, math.MaxInt64)
+		workers = append(workers, w)
+	}
+	last := workers[readerSlots]
+	require.Zero(t, last.stamps[0])
+	for _, w := range workers[:readerSlots] {
+		leaves(w, 2*ms)
+	}
+	leaves(last, 90*ms)
+	since, _ := last.handover(ms, 91*ms)
+	require.Equal(t, ms, since)
+	leaves(last, until)
+	since, _ = last.handover(ms, until)
+	require.Equal(t, 10*ms, since, "after its validity it hands nothing over")
 }
 
 func TestAuditSeesTheLastReaderWhoStays(t *testing.T) {
@@ -410,6 +437,114 @@ func TestPartsSeeOneHolderTooManyAmongThem(t *testing.T) {
 		r := inParts(t, permits{newLeases(slots, time.Millisecond)}, cfg)
 		require.Equal(t, violated, r.Safety.Violated(), slots)
 		require.Equal(t, violated, len(r.History) > 0)
+	}
+}
+
+// fencedPermits grants permits as a correct lock does. The fences of each slot grow, those of slot 0 above all others. broken is the
+// slot whose fences fall; -1: none.
+type fencedPermits struct {
+	permits
+	broken int
+}
+
+type fencedPermit struct {
+	Held
+	slot  int
+	fence uint64
+}
+
+func (p fencedPermit) Slot() int     { return p.slot }
+func (p fencedPermit) Fence() uint64 { return p.fence }
+
+func newFencedPermits(broken int) fencedPermits {
+	return fencedPermits{permits{newFencedLeases(growing).leases}, broken}
+}
+
+func (p fencedPermits) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (Held, error) {
+	for {
+		for _, slot := range rand.Perm(limit) {
+			h, err := p.TryAcquire(ctx, fmt.Sprintf("%s %d", name, slot), ttl)
+			if err != nil {
+				continue
+			}
+			fence := uint64(limit-slot)<<40 + fenceOf(h)
+			if slot == p.broken {
+				fence = 1<<50 - fenceOf(h)
+			}
+			return fencedPermit{h, slot, fence}, nil
+		}
+		select {
+		case <-time.After(p.poll):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func TestAuditSeesAFenceOfASlotThatDoesNotGrow(t *testing.T) {
+	for _, names := range []int{2, spreadNames + 1} {
+		a := &audit{newTable(Config{Keys: names, Dist: Uniform(), Op: Permit(3)})}
+		for n, c := range []struct {
+			key, slot int
+			fence     uint64
+			stale     int64
+		}{
+			{0, 2, 70, 0}, {0, 1, 60, 0}, {0, 0, 50, 0}, {1, 2, 7, 0}, {1, 0, 9, 0}, // of different slots and names
+			{0, 2, 71, 0}, {0, 0, 51, 0}, {0, 1, 61, 0}, {1, 2, 8, 0}, {1, 0, 10, 0},
+			{0, 1, 0, 0},                 // has none
+			{0, 1, 61, 1},                // equal
+			{0, 2, 66, 2}, {0, 2, 67, 2}, // smaller; the hold before had a smaller one
+			{1, 2, 1, 3}, {0, 0, 52, 3},
+		} {
+			from := int64(n) * ms
+			stamp := a.enterPermit(c.key, 1, from, from+ms/2, at(from))
+			a.enterFence(c.key, c.slot, from, from+ms/2, c.fence, at(from))
+			require.Equal(t, c.stale, a.stale().Load(), n)
+			require.True(t, a.leave(c.key, stamp, from))
+		}
+		require.Zero(t, a.overlaps().Load())
+		require.Panics(t, func() { a.enterFence(0, 3, 0, ms, 1, at(0)) }, "a slot beyond the limit")
+	}
+}
+
+func TestAuditForgivesTheFenceOfAPermitThatSleptThroughItsLease(t *testing.T) {
+	a := shares(Permit(2))
+	a.enterFence(0, 1, 12*ms, 100*ms, 9, at(12*ms))
+	a.enterFence(0, 1, 0, 10*ms, 8, at(20*ms))
+	require.Zero(t, a.stale().Load())
+	a.enterFence(0, 1, 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
+	require.EqualValues(t, 1, a.stale().Load())
+	require.EqualValues(t, 30*ms+1, a.firstViolation(0).Load())
+	a.enterFence(0, 1, 20*ms, 20*ms, 50, at(20*ms)) // makes no claim
+	a.enterFence(0, 1, 40*ms, 100*ms, 10, at(40*ms))
+	require.EqualValues(t, 1, a.stale().Load())
+}
+
+func TestAuditOfARunComparesTheFencesOfASlot(t *testing.T) {
+	for broken, violated := range map[int]bool{-1: false, 0: true, 2: true} {
+		virtual(t, nil, newFencedPermits(broken), crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, violated, r.Safety.FenceViolations > 0, broken)
+			require.Zero(t, r.Safety.Overlaps)
+			require.Positive(t, r.Totals.Fenced)
+			require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+		})
+	}
+	virtual(t, nil, permits{newFencedLeases(growing).leases}, crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
+		require.NoError(t, err)
+		require.Zero(t, r.Totals.Fenced, "of which slot is unknown")
+	})
+}
+
+func TestPartsCompareTheFencesOfASlotWithEachOther(t *testing.T) {
+	for broken, violated := range map[int]bool{-1: false, 1: true} {
+		cfg := crowded(Permit(2))
+		cfg.Workers, cfg.Procs, cfg.Keys, cfg.KeyPrefix, cfg.Duration, cfg.History = 1, 4, 1, "k", 300*time.Millisecond, 64
+		r := inParts(t, newFencedPermits(broken), cfg)
+		require.Equal(t, violated, r.Safety.FenceViolations > 0, broken)
+		require.Zero(t, r.Safety.Overlaps)
+		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+		require.Equal(t, violated, slices.ContainsFunc(r.History, func(e Event) bool { return e.Overlap && e.Fence > 0 }))
 	}
 }
 

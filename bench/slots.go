@@ -9,7 +9,8 @@ import "slices"
 // taken a slot. So of two that hold a name at once, the later one sees the other. A reader that finds no free slot does
 // without, and no writer sees it.
 //
-// With permits a name has as many slots as it may have holders. A holder that finds them all taken is one too many.
+// With permits a name has as many slots as it may have holders. A holder that finds them all taken is one too many. A locker
+// that fences permits has slots of its own, not these, and the fences of each grow.
 //
 // What audit promises holds here, too. A process that is killed leaves its slots taken until the validity ends.
 
@@ -27,6 +28,14 @@ func (c Config) slots() int {
 		return lineWords
 	}
 	return readerSlots
+}
+
+// permits returns the number of permits of a name; 0: its holders have none.
+func (c Config) permits() int {
+	if c.Op.Permits() {
+		return c.Op.number
+	}
+	return 0
 }
 
 // enterReader notes that worker holds key as a reader, from acquired to until. It returns the stamp for leave: 0 if the hold was over
@@ -65,6 +74,22 @@ func (a *audit) enterPermit(key, worker int, acquired, until int64, now func() i
 		}
 	}
 	return 0
+}
+
+// enterFence notes the fence of a permit that is held from acquired to until. A permit is a lock of its own, the one of that slot.
+func (a *audit) enterFence(key, slot int, acquired, until int64, fence uint64, now func() int64) {
+	if fence == 0 || until <= acquired {
+		return
+	}
+	last := a.permitFence(key, slot)
+	switch before := last.Swap(int64(fence)); {
+	case before < int64(fence):
+	case now() >= until: // a rightful successor may have come first, as in enter
+		last.CompareAndSwap(int64(fence), before)
+	default:
+		a.stale().Add(1)
+		a.violated(key, acquired)
+	}
 }
 
 // takenThroughout reports whether all slots were taken between two looks at them, and the holds are valid at now.

@@ -127,7 +127,8 @@ func (w *worker) operate(a arrival) {
 	}
 	now := r.now()
 	got := acquired{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
-	if p := r.phase.Load(); p != warming {
+	p := r.phase.Load()
+	if p != warming {
 		w.waits.add(waits{Longest: got.acquire, Sum: got.acquire, Count: 1})
 		if err == nil && p == measuring {
 			w.acquired++
@@ -158,6 +159,7 @@ func (w *worker) operate(a arrival) {
 	w.note(Event{Kind: kind, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
 	from, hold, call, cut := now, a.hold, "release", false
 	stays := hold > 0 || a.op == opExtend
+	warm := stays && a.at < 0 && p == warming
 	if stays {
 		if a.measured {
 			w.shard.mu.Lock()
@@ -175,8 +177,8 @@ func (w *worker) operate(a arrival) {
 		now = r.now()
 		cut = r.phase.Load() == stopped
 	}
-	w.leave(now)
 	until = untilNs(r.base, held.Until())
+	w.leave(a.op, now, until)
 	outlived := begin <= until && until < now // a validity before begin makes no claim
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
@@ -189,8 +191,8 @@ func (w *worker) operate(a arrival) {
 		if !stays {
 			w.shard.acquiredLocked(got)
 		}
-		w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived}, err)
-		if missed != nil && r.phase.Load() != stopped { // the end of the drain may have cut it off
+		w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived, warm: warm}, err)
+		if missed != nil && !warm && r.phase.Load() != stopped { // the end of the drain may have cut it off
 			w.shard.counts.Errors++
 		}
 		w.shard.mu.Unlock()

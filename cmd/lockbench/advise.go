@@ -56,7 +56,7 @@ of an earlier run of any load (-o json), or a light load of the masters that adv
 
 Exit codes: 3 no TTL can be short enough for --rto, 5 too little was measured.`,
 		Example: `  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json
-  lockbench run --masters a:6379,b:6379,c:6379 --rate 200 --hold exp:20ms -o json --out load.json && lockbench advise load.json
+  lockbench run --masters a:6379,b:6379,c:6379 --rate 200 --hold exp:20ms --duration 20s -o json --out load.json && lockbench advise load.json
   lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms --rto 10s
   lockbench advise --local 3 --hold file:holds.txt --explain`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -91,8 +91,11 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	from := cmp.Or(f.from, strings.Join(args, ""))
-	if from != "" || cmd.Flags().Changed("from") {
+	if cmd.Flags().Changed("from") || len(args) == 1 {
+		from := cmp.Or(f.from, strings.Join(args, ""))
+		if from == "" {
+			return usage.Errorf("the name of the file to size from is empty")
+		}
 		return f.read(cmd, from, len(args) == 1)
 	}
 	p, err := f.load.Plan(cmd.Name(), f.run)

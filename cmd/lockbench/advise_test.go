@@ -243,7 +243,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		"advise " + foreign + " " + foreign:              "arg",
 		"advise --from " + dir + "/missing":              dir + "/missing: no such file",
 		"advise --from " + dir:                           "directory",
-		"advise --from=":                                 ": no such file",
+		"advise --from=":                                 "the name of the file to size from is empty",
 		"advise --from " + newer:                         newer + ": is not what engine.Engine.Measured returns",
 		"advise --from " + grouped:                       grouped + ": is of several groups",
 		"advise --from " + off:                           "Config.Measure",
@@ -255,4 +255,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		require.Contains(t, stderr, want, line)
 		require.Empty(t, stdout, line)
 	}
+	_, stderr, code := lockbench(t, "advise", "")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "the name of the file to size from is empty", "no load is made of a variable that is not set")
 }

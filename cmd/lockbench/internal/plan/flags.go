@@ -50,7 +50,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
 		fs.StringArrayVar(&f.servers, "server", nil, "program of the local servers, a path or a name on PATH; if repeated, servers take them in turn (default redis-server, or valkey-server)")
 		fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
-		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once instead of after --ttl")
+		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without a wait of --max-ttl and a little")
 		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
 		fs.IntVar(&f.engine.Groups, "groups", 1, "groups that muxlock spreads the names over; each has --local or --embedded masters of its own, or an equal part of --masters")
 	})
@@ -83,7 +83,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")
 	})
 	Declare(to, OfJudgement, func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&f.slos, "slo", nil, "an objective, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any objective implies failure_rate<=1% and, with --rate, goodput>=95%, unless you name others; a share needs samples: 1% takes 300 operations; missed: exit code 3")
+		fs.StringArrayVar(&f.slos, "slo", nil, "an objective, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any objective implies failure_rate<=1% and, with --rate, goodput>=95% (not with try or many, where a refusal is an answer), unless you name others; a share needs samples: 1% takes 300 operations; missed: exit code 3")
 	})
 	Declare(to, OfOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.config, "config", "", "take all other flags from this result of an earlier run (-o json)")

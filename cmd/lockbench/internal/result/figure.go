@@ -48,6 +48,7 @@ var (
 	waiting  = need{bench.Config.Waits, "workers that wait for shared names (--keys)"}
 	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
 	extends  = need{func(c bench.Config) bool { return c.Op.Extends() }, "--op extend, or a mix with it"}
+	holds    = need{func(c bench.Config) bool { return c.Hold.Mean() > 0 && c.Op != bench.Hold && c.Op != bench.Extend }, "locks that are held (--hold)"}
 	audit    = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "an audit: --op hold has none"}
 )
 

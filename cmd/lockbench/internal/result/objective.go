@@ -57,10 +57,14 @@ func newObjective(name, op, value string) (Objective, error) {
 }
 
 // Implied returns the objectives that any given objective implies: operations get their locks, and
-// in an open loop at the offered rate. Otherwise a latency means little. A given objective about
-// the same figure replaces an implied one.
+// in an open loop at the offered rate. Otherwise a latency means little. Where a refusal is an
+// answer, no rate of locks follows. A given objective about the same figure replaces an implied one.
 func Implied(given []Objective, cfg bench.Config) (more []Objective) {
-	for _, text := range []string{"failure_rate<=1%", "goodput>=95%"} {
+	texts := []string{"failure_rate<=1%", "goodput>=95%"}
+	if cfg.Op.Tries() {
+		texts = texts[:1]
+	}
+	for _, text := range texts {
 		o := must(ParseObjective(text))
 		same := func(g Objective) bool { return g.figure.Name == o.figure.Name }
 		if o.Possible(cfg) == nil && !slices.ContainsFunc(given, same) {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +232,14 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	require.NoError(t, o.Possible(extending))
 	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,try=1")))
 	require.ErrorContains(t, o.Possible(extending), "needs --op extend, or a mix with it")
+	o, _ = ParseObjective("hold.p99<1s")
+	require.EqualError(t, o.Possible(closed), "--slo hold.p99<1s needs locks that are held (--hold)")
+	held := closedLoop()
+	held.Hold = bench.Fixed(time.Millisecond)
+	require.NoError(t, o.Possible(held))
+	for _, held.Op = range []bench.Op{bench.Hold, bench.Extend} {
+		require.Error(t, o.Possible(held), "which measure no holds")
+	}
 	holding := closedLoop()
 	holding.Op = bench.Hold
 	o, _ = ParseObjective("overlaps==0")
@@ -259,6 +268,12 @@ func TestAnObjectiveImpliesThatLocksAreHadAtTheRateAskedFor(t *testing.T) {
 	require.Equal(t, []string{"failure_rate<=1%", "goodput>=95%"}, implied(open, "response.p99<5ms"))
 	require.Equal(t, []string{"failure_rate<=1%"}, implied(closed, "cycle.p99<5ms"), "a closed loop asks as it acquires")
 	require.Equal(t, []string{"goodput>=95%"}, implied(open, "failure_rate<50%"), "what the user says")
+	for op, answers := range map[string]bool{"try": true, "many:3": true, "mix:acquire-release=9,try=1": true,
+		"mix:acquire-release=9,extend=1": false, "all:3": false, "permit:3": false, "read-write:80": false} {
+		require.NoError(t, open.Op.UnmarshalText([]byte(op)))
+		require.Equal(t, !answers, slices.Contains(implied(open), "goodput>=95%"), "%s: a refusal is an answer", op)
+		require.Contains(t, implied(open), "failure_rate<=1%", op)
+	}
 }
 
 // closedLoop is a load without the figures of an open loop, of shared names or of extending.

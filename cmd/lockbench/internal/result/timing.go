@@ -30,7 +30,7 @@ var Timings = []Timing{
 	{"release", "release", func(r *bench.Result) *bench.Summary { return r.Latency.Release }, nil},
 	{"cycle", "cycle", func(r *bench.Result) *bench.Summary { return r.Latency.Cycle }, nil},
 	{"extend", "extend", func(r *bench.Result) *bench.Summary { return r.Latency.Extend }, []need{extends}},
-	{"hold", "hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold }, nil},
+	{"hold", "hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold }, []need{holds}},
 	{"handover", "hand-over", func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, []need{waiting}},
 	{"handover_remote", "from other process", func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, []need{waiting, procs}},
 	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, []need{waiting}},

@@ -55,11 +55,20 @@ func TestLocksThatAreHeldAreNoCycles(t *testing.T) {
 func TestARunWithoutAnAuditClaimsNone(t *testing.T) {
 	held := resulttest.Result("muxlock", 1, 0)
 	held.Holding = &bench.Holding{Wanted: 1000, Held: 1000}
+	held.Totals.Fenced = 20
 	for _, r := range []*bench.Result{held, resulttest.Result("raw", 1, 1000)} {
 		text := shown(t, "run", resulttest.Document(r))
 		require.Contains(t, text, "overlaps not audited")
 		require.NotContains(t, text, "overlaps 0")
+		require.Equal(t, r == held, strings.Contains(flat(text), "fences 20 fence violations not audited"))
+		require.NotContains(t, flat(text), "fence violations 0")
 	}
+}
+
+func TestFencesOfSeveralNamesAreThoseOfAllNames(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	r.Totals.Fenced, r.Totals.Fences = 699, 904
+	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "fences 904 fence violations 0")
 }
 
 func TestAnEmptyResultIsShown(t *testing.T) {
@@ -260,6 +269,11 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	require.Contains(t, text, "first: b worker 2 from 9.0000s, valid until 11.0000s, fence 9; worker 2 from 12.0000s, valid until 14.0000s, fence 9")
 	require.Contains(t, text, "the-file")
 	require.NotContains(t, text, "OVERLAPS")
+	doc.Config.Op = bench.Permit(2)
+	text = shown(t, "chaos", doc)
+	require.Contains(t, text, "FENCE VIOLATIONS 1: ")
+	require.NotContains(t, text, "first: ", "the events do not say which permits are the same")
+	doc.Config.Op = bench.AcquireRelease
 
 	r.Safety = bench.Safety{Overlaps: 1}
 	r.History = []bench.Event{held("a", 1, 1, 0, false), held("b", 1, 3, 0, false), held("b", 2, 4, 0, true)}
@@ -270,4 +284,22 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	r.History = []bench.Event{held("b", 1, 3, 0, false), held("b", 3, 3, 0, false), held("b", 2, 4, 0, true)}
 	r.History[1].Kind, r.History[2].Kind = bench.EventRead, bench.EventRead
 	require.Contains(t, flat(shown(t, "chaos", doc)), "first: b worker 1 from 3.0000s", "readers share")
+
+	call := func(kind string, worker int, at int64) bench.Event {
+		return bench.Event{Kind: kind, Key: "b", Worker: worker, FromNs: at * 1e9, ToNs: at * 1e9}
+	}
+	for _, c := range []struct {
+		last  bench.Event
+		first string
+	}{
+		{call(bench.EventReleased, 3, 4), "first: b worker 1 from 3.0000s"},
+		{call(bench.EventReleased, 3, 6), "first: b worker 3 from 3.0000s"},
+		{call(bench.EventRefused, 3, 4), "first: b worker 3 from 3.0000s"}, // by a process that took the place of a killed one
+	} {
+		again := held("b", 2, 5, 0, true)
+		again.UntilNs = 9e9
+		r.History = []bench.Event{held("b", 1, 3, 0, false), held("b", 3, 3, 0, false), c.last, again}
+		r.History[0].UntilNs, r.History[1].UntilNs = 9e9, 9e9
+		require.Contains(t, flat(shown(t, "chaos", doc)), c.first, c.last)
+	}
 }

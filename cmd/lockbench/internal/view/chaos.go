@@ -26,14 +26,14 @@ func (b *Blocks) chaos(doc result.Document) {
 	} else {
 		b.bad("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
 		b.example(r.History, func(first, second bench.Event) bool {
-			return first.Worker != second.Worker && !(first.Kind == bench.EventRead && second.Kind == bench.EventRead) && first.ToNs <= second.ToNs && first.UntilNs > second.ToNs
+			return first.Worker != second.Worker && !(first.Kind == bench.EventRead && second.Kind == bench.EventRead) && first.ToNs <= second.ToNs && heldUntil(r.History, first) > second.ToNs
 		})
 	}
 	switch {
 	case r.Safety.FenceViolations > 0:
 		b.bad("FENCE VIOLATIONS %s: a later holder's fence was not larger than the one before", units.Number(r.Safety.FenceViolations))
 		b.example(r.History, func(first, second bench.Event) bool {
-			return first.ToNs < second.ToNs && first.Fence >= second.Fence && second.Fence > 0
+			return !c.Op.Permits() && first.ToNs < second.ToNs && first.Fence >= second.Fence && second.Fence > 0 // permits: events do not say whether their slots are one
 		})
 	case r.Totals.Fenced > 0:
 		b.Line("%s", fencesText(r))
@@ -57,6 +57,17 @@ func byKind(bands []bench.Band) string {
 		texts = append(texts, fmt.Sprintf("%s %d", kind, counts[kind]))
 	}
 	return strings.Join(texts, ", ")
+}
+
+// heldUntil returns when the hold that begins with first ended: its worker called Release, or its validity was over.
+func heldUntil(events []bench.Event, first bench.Event) int64 {
+	next := slices.IndexFunc(events, func(e bench.Event) bool {
+		return e.Worker == first.Worker && e.Key == first.Key && e.FromNs >= first.ToNs
+	})
+	if next >= 0 && events[next].Kind == bench.EventReleased {
+		return min(events[next].FromNs, first.UntilNs)
+	}
+	return first.UntilNs
 }
 
 // example shows the first hold that violates, and the last hold of its key before it that it

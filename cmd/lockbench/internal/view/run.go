@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		head += "  " + arrivals(r)
 	}
 	b.Line("%s", head)
-	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), overlaps(r), units.Number(r.Totals.LostValidity))
+	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), audited(r, r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
 	if r.Totals.Fenced > 0 {
 		b.Line("%s", fencesText(r))
 	}
@@ -65,18 +66,18 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.impacts("", []*bench.Result{r})
 }
 
-// overlaps writes how often two held one lock.
-func overlaps(r *bench.Result) string {
+// audited writes how many violations the audit found.
+func audited(r *bench.Result, violations int64) string {
 	if !result.Audited(r) {
 		return "not audited"
 	}
-	return units.Number(r.Safety.Overlaps)
+	return units.Number(violations)
 }
 
-// fencesText writes the number of audited fencing tokens and their cost.
+// fencesText writes the number of fencing tokens, what the audit found and their cost.
 func fencesText(r *bench.Result) string {
 	trips := result.MustFigure("fence_second_trip_rate")
-	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(r.Totals.Fenced), units.Number(r.Safety.FenceViolations),
+	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(cmp.Or(r.Totals.Fences, r.Totals.Fenced)), audited(r, r.Safety.FenceViolations),
 		trips.Label, medianText(trips, []*bench.Result{r}))
 }
 
