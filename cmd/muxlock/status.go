@@ -56,7 +56,7 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 				keys = append(keys, lockKey{args[0], slot})
 			}
 			_, permits, unknown := lookAt(cmd.Context(), locks, keys)
-			v.Permits, err = permits, cmp.Or(err, unknown)
+			v.Permits, err = permits, cmp.Or(err, cmp.Or(unknown...))
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
