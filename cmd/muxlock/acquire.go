@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -161,11 +162,16 @@ const mostTries = 20
 func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 	pause := time.Millisecond
 	for range mostTries {
-		if err = h.got(ctx, true); !errors.Is(err, engine.ErrTaken) || h.permits > 0 {
+		if err = h.got(ctx, true); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
 		var held bool
-		if err, held = takenBy(ctx, err, cfg, h.locks, h.names); held {
+		if h.permits > 0 {
+			held = noneFree(ctx, h.locks, slotsOf(h.names[0], h.permits))
+		} else {
+			err, held = takenBy(ctx, err, cfg, h.locks, h.names)
+		}
+		if held {
 			break
 		}
 		select {
@@ -196,6 +202,13 @@ func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.En
 		return err, true
 	}
 	return err, false
+}
+
+// noneFree asks the masters whether somebody holds each of the permits. It also returns true if they could not be asked.
+func noneFree(ctx context.Context, locks *engine.Engine, permits []lockKey) bool {
+	_, found, unknown := lookAt(ctx, locks, permits)
+	found = slices.DeleteFunc(found, func(p listed) bool { return p.Verdict != isHeld })
+	return len(unknown) > 0 || len(found) == len(permits)
 }
 
 // whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that

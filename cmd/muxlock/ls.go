@@ -79,6 +79,14 @@ type lockKey struct {
 	slot int // -1: the lock
 }
 
+// slotsOf returns the first n permits of a name.
+func slotsOf(name string, n int) (permits []lockKey) {
+	for slot := range n {
+		permits = append(permits, lockKey{name, slot})
+	}
+	return permits
+}
+
 // listed is what the masters have under a lockKey.
 type listed struct {
 	Name    string `json:"name"`

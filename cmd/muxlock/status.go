@@ -51,11 +51,7 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 			}
 			defer locks.Close()
 			v := stateOf(i, err)
-			var keys []lockKey
-			for slot := range 64 {
-				keys = append(keys, lockKey{args[0], slot})
-			}
-			_, permits, unknown := lookAt(cmd.Context(), locks, keys)
+			_, permits, unknown := lookAt(cmd.Context(), locks, slotsOf(args[0], 64))
 			v.Permits, err = permits, cmp.Or(err, cmp.Or(unknown...))
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err
