@@ -33,6 +33,24 @@ func TestReadersShareANameAndWritersDoNot(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
+func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, holder := range []string{"one", "two"} {
+		s.start(t, "exec", "--shared", "--holder", holder, "a", "--", "sleep", "60")
+		require.Eventually(t, func() bool { // on all masters
+			stdout, _, _ := s.run(t, "status", "a")
+			return strings.Count(stdout, "s  "+holder+"\n") == 3
+		}, limit, time.Millisecond)
+	}
+	var was state
+	require.Zero(t, s.document(t, &was, "status", "a"))
+	require.Len(t, was.Masters, 3)
+	stdout, _, _ := s.run(t, "release", "--force", "--yes", "a")
+	require.Regexp(t, `^released a: value [0-9a-f]{8} and [0-9a-f]{8}, held by (one and two|two and one) for another [0-9.]+s, was deleted on 3 of 3 masters\n$`, stdout)
+	require.Contains(t, stdout, was.Masters[0].Value)
+}
+
 func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
