@@ -137,7 +137,7 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		}
 	}
 	switch {
-	case s.masters == "" && s.groups == "":
+	case s.masters == "" && strings.TrimSpace(s.groups) == "":
 		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
 	case s.masters != "" && s.groups != "":
 		return cfg, usagef("--masters and --groups exclude each other")
