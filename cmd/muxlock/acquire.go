@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,8 +74,10 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 	} else {
 		now, cancel := context.WithCancel(ctx)
 		cancel()
-		if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
-			say(log, "waiting for the masters: %s", missing)
+		if err := locks.Ready(now); err != nil {
+			if missing := missingAmong(err, mastersOf(ctx, cfg, locks, names)); missing != nil {
+				say(log, "waiting for the masters: %s", missing)
+			}
 		}
 		err = h.got(ctx, false)
 	}
@@ -83,7 +86,7 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 		return nil, err
 	}
 	if cfg.Fencing {
-		sayWhoDoesNotVote(locks, log)
+		sayWhoDoesNotVote(ctx, cfg, locks, names, log)
 	}
 	return h, nil
 }
@@ -135,13 +138,49 @@ func open(ctx context.Context, cfg groups.Config, try bool, log io.Writer) (*eng
 	}
 }
 
+// mastersOf returns the addresses of the masters that the names are on; nil: all, since there is one group.
+func mastersOf(ctx context.Context, cfg groups.Config, locks *engine.Engine, names []string) (of []string) {
+	if len(cfg.Groups) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		i, _ := admin.Inspect(ctx, locks, name) // it has the addresses of masters that do not answer, too
+		for _, m := range i.Masters {
+			of = append(of, m.Address)
+		}
+	}
+	return of
+}
+
+// missingAmong returns the part of an error of Ready that is about masters among of; nil: there is none.
+func missingAmong(err error, of []string) (missing *engine.NotReadyError) {
+	switch e := err.(type) {
+	case *engine.NotReadyError:
+		if of == nil || slices.ContainsFunc(e.Causes, func(c engine.MasterError) bool { return slices.Contains(of, c.Master) }) {
+			return e
+		}
+	case interface{ Unwrap() error }:
+		return missingAmong(e.Unwrap(), of)
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			missing = cmp.Or(missing, missingAmong(err, of))
+		}
+	}
+	return missing
+}
+
 // sayWhoDoesNotVote names the members of the set that did not vote for the acquired lock, and says what to do. A member
 // that lost its data votes again only once a client acquires a lock after its wait.
-func sayWhoDoesNotVote(locks *engine.Engine, log io.Writer) {
+func sayWhoDoesNotVote(ctx context.Context, cfg groups.Config, locks *engine.Engine, names []string, log io.Writer) {
+	away := slices.DeleteFunc(locks.Stats().Masters, func(m engine.MasterStats) bool { return m.Cause == nil })
+	if len(away) == 0 {
+		return
+	}
+	of := mastersOf(ctx, cfg, locks, names)
 	var missing []string
 	do := "see muxlock masters status"
-	for _, m := range locks.Stats().Masters {
-		if m.Cause == nil {
+	for _, m := range away {
+		if of != nil && !slices.Contains(of, m.Address) {
 			continue
 		}
 		missing = append(missing, engine.MasterError{Master: m.Address, Err: m.Cause}.Error())
