@@ -76,6 +76,22 @@ func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
+func TestACommandHasTheSlotOfItsPermitAndAReaderHasNoFence(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	const show = `echo "<$MUXLOCK_SLOT> <$MUXLOCK_FENCE>"`
+	first := s.start(t, "exec", "--ttl", "4s", "--permits", "2", "a", "--", "sh", "-c", show+"; exec sleep 60")
+	first.out.await(t, "\n")
+	second, stderr, code := s.run(t, "exec", "--ttl", "4s", "--permits", "2", "a", "--", "sh", "-c", show)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, first.out.String())
+	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, second)
+	require.NotEqual(t, first.out.String()[:3], second[:3])
+	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "--shared", "a", "--", "sh", "-c", show)
+	require.Zero(t, code, stderr)
+	require.Equal(t, "<> <>\n", stdout)
+}
+
 func TestKindsOfWhichOneIsWrongLockNothing(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
