@@ -208,7 +208,7 @@ func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 		if h.permits > 0 {
 			held = noneFree(ctx, h.locks, slotsOf(h.names[0], h.permits))
 		} else {
-			err, held = takenBy(ctx, err, cfg, h.locks, h.names)
+			err, held = takenBy(ctx, err, cfg, h.locks, h.names, h.shared)
 		}
 		if held {
 			break
@@ -224,14 +224,14 @@ func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 }
 
 // takenBy asks the masters who holds the first name that is held, and adds that to err, an ErrTaken, if it is somebody
-// else. held is also true if the masters could not be asked.
-func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string) (_ error, held bool) {
+// else. held is also true if the masters could not be asked. With shared, a writer that waits is in the way of readers.
+func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string, shared bool) (_ error, held bool) {
 	for _, name := range names {
 		i, unknown := admin.Inspect(ctx, locks, name)
 		if held = i.Held || unknown != nil; !held {
 			continue
 		}
-		if i.Holder == "" || i.Holder == cfg.Holder { // our own key may be of an attempt that is being undone
+		if i.Holder == "" || i.Holder == cfg.Holder || shared && i.Readers > 0 { // our own key may be of an attempt that is being undone
 			return err, true
 		}
 		err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
@@ -252,7 +252,7 @@ func noneFree(ctx context.Context, locks *engine.Engine, permits []lockKey) bool
 
 // whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that
 // ended may have no engine.
-func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string) error {
+func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string, shared bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
 	defer cancel()
 	locks, failed := connect(ctx, cfg)
@@ -260,7 +260,7 @@ func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string)
 		return err
 	}
 	defer locks.Close()
-	err, _ = takenBy(ctx, err, cfg, locks, names)
+	err, _ = takenBy(ctx, err, cfg, locks, names, shared)
 	return err
 }
 

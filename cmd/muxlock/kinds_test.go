@@ -92,6 +92,22 @@ func TestACommandHasTheSlotOfItsPermitAndAReaderHasNoFence(t *testing.T) {
 	require.Equal(t, "<> <>\n", stdout)
 }
 
+func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	reader := s.start(t, "exec", "--shared", "--holder", "the reader", "a", "--", "sh", "-c", "echo began; exec sleep 60")
+	reader.out.await(t, "began")
+	s.start(t, "exec", "a", "--", "true")
+	var stderr string
+	require.Eventually(t, func() (refused bool) { // since the writer waits
+		var code int
+		_, stderr, code = s.run(t, "exec", "--shared", "--try", "a", "--", "true")
+		return code == exitTaken
+	}, limit, time.Millisecond)
+	require.Contains(t, stderr, "lock is taken")
+	require.NotContains(t, stderr, "the reader")
+}
+
 func TestKindsOfWhichOneIsWrongLockNothing(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
