@@ -328,6 +328,10 @@ func TestAPermitIsInspectedAndReleasedByForce(t *testing.T) {
 	require.False(t, mustInspect(t, tool, t.Name()).Held, "the lock is not the permits")
 	require.False(t, find(-1).Held)
 	require.False(t, find(3).Held)
+	for _, slot := range []int{-2, 64} {
+		_, err := InspectPermit(t.Context(), tool, t.Name(), slot)
+		require.ErrorIs(t, err, engine.ErrInvalid, "there is no slot %d", slot)
+	}
 	i := find(1)
 	require.True(t, i.Held)
 	require.Equal(t, t.Name(), i.Name)
