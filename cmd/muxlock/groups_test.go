@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/engine/groups"
 	"muxlock/internal/testing/redistest"
 )
@@ -34,6 +35,9 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	e, err := groups.New(t.Context(), groups.Config{Config: cfg, Groups: map[string][]string{"red": addrs[:3], "blue": addrs[3:]}})
 	require.NoError(t, err)
 	defer e.Close()
+	_, err = admin.Check(t.Context(), e.Engine)
+	require.ErrorIs(t, err, engine.ErrInvalid)
+	require.ErrorContains(t, err, "Groups", "it says what to check")
 	inRed := 0
 	for i := range 8 {
 		name := fmt.Sprint("name", i)
