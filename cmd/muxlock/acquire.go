@@ -122,7 +122,7 @@ func open(ctx context.Context, cfg groups.Config, try bool, log io.Writer) (*eng
 		switch {
 		case err == nil:
 			return locks, nil
-		case try || !errors.Is(err, engine.ErrNoQuorum) || errors.Is(err, engine.ErrInvalid): // each may be of another group
+		case try || !errors.Is(err, engine.ErrNoQuorum) || errors.Is(err, engine.ErrInvalid) || errors.Is(err, admin.ErrNotALock): // each may be of another group
 			return nil, err
 		case last == nil:
 			say(log, "waiting for the masters: %s", err)

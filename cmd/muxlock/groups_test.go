@@ -107,3 +107,14 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--groups is not like red=a:6379")
 }
+
+func TestANoteOfGroupsThatIsNoneIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, m := range s.masters {
+		redistest.Command(t, m, "RPUSH", "__muxlock__:groups:", "x")
+	}
+	_, stderr, code := s.run(t, "exec", "--groups", "red="+strings.Join(redistest.Addrs(s.masters), ","), "--wait", asks, "name", "--", "true")
+	require.Equal(t, exitOurs, code, stderr)
+	require.Contains(t, stderr, "key holds no lock: WRONGTYPE")
+}
