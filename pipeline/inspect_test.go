@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/resp"
+	"muxlock/internal/token"
 	"muxlock/pipeline/internal/conn"
 )
 
@@ -159,5 +160,7 @@ func TestAnswersOfAnInspectionAreRead(t *testing.T) {
 	require.EqualError(t, of(failed("MUXLOCKVALUE a string of 513 bytes")).Err, "muxlock: key holds no lock: a string of 513 bytes")
 	require.NotContains(t, of(text(strings.Repeat("secret", 2))).Err.Error(), "secret")
 	require.Equal(t, Value{Waiting: 2, Next: "first", Token: "x", Left: time.Second}, of(text("2\nfirst\n1000\n0\nx")))
-	require.Equal(t, Value{Readers: []string{"a", "b"}, Left: time.Second}, of(text("0\n\n1000\n2\na\nb")))
+	a, b := token.ForReader("a"), token.ForReader("b")
+	require.Equal(t, Value{Readers: []string{a, b}, Left: time.Second}, of(text("0\n\n1000\n2\n"+a+"\n"+b)))
+	require.ErrorIs(t, of(text("0\n\n1000\n2\n"+a+"\nalice")).Err, ErrNotALock)
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +74,10 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 	} else {
 		now, cancel := context.WithCancel(ctx)
 		cancel()
-		if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
-			say(log, "waiting for the masters: %s", missing)
+		if err := locks.Ready(now); err != nil {
+			if missing := missingAmong(err, mastersOf(ctx, cfg, locks, names)); missing != nil {
+				say(log, "waiting for the masters: %s", missing)
+			}
 		}
 		err = h.got(ctx, false)
 	}
@@ -82,7 +86,7 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 		return nil, err
 	}
 	if cfg.Fencing {
-		sayWhoDoesNotVote(locks, log)
+		sayWhoDoesNotVote(ctx, cfg, locks, names, log)
 	}
 	return h, nil
 }
@@ -118,7 +122,7 @@ func open(ctx context.Context, cfg groups.Config, try bool, log io.Writer) (*eng
 		switch {
 		case err == nil:
 			return locks, nil
-		case try || !errors.Is(err, engine.ErrNoQuorum) || errors.Is(err, engine.ErrInvalid): // each may be of another group
+		case try || !errors.Is(err, engine.ErrNoQuorum) || errors.Is(err, engine.ErrInvalid) || errors.Is(err, admin.ErrNotALock): // each may be of another group
 			return nil, err
 		case last == nil:
 			say(log, "waiting for the masters: %s", err)
@@ -134,13 +138,49 @@ func open(ctx context.Context, cfg groups.Config, try bool, log io.Writer) (*eng
 	}
 }
 
+// mastersOf returns the addresses of the masters that the names are on; nil: all, since there is one group.
+func mastersOf(ctx context.Context, cfg groups.Config, locks *engine.Engine, names []string) (of []string) {
+	if len(cfg.Groups) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		i, _ := admin.Inspect(ctx, locks, name) // it has the addresses of masters that do not answer, too
+		for _, m := range i.Masters {
+			of = append(of, m.Address)
+		}
+	}
+	return of
+}
+
+// missingAmong returns the part of an error of Ready that is about masters among of; nil: there is none.
+func missingAmong(err error, of []string) (missing *engine.NotReadyError) {
+	switch e := err.(type) {
+	case *engine.NotReadyError:
+		if of == nil || slices.ContainsFunc(e.Causes, func(c engine.MasterError) bool { return slices.Contains(of, c.Master) }) {
+			return e
+		}
+	case interface{ Unwrap() error }:
+		return missingAmong(e.Unwrap(), of)
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			missing = cmp.Or(missing, missingAmong(err, of))
+		}
+	}
+	return missing
+}
+
 // sayWhoDoesNotVote names the members of the set that did not vote for the acquired lock, and says what to do. A member
 // that lost its data votes again only once a client acquires a lock after its wait.
-func sayWhoDoesNotVote(locks *engine.Engine, log io.Writer) {
+func sayWhoDoesNotVote(ctx context.Context, cfg groups.Config, locks *engine.Engine, names []string, log io.Writer) {
+	away := slices.DeleteFunc(locks.Stats().Masters, func(m engine.MasterStats) bool { return m.Cause == nil })
+	if len(away) == 0 {
+		return
+	}
+	of := mastersOf(ctx, cfg, locks, names)
 	var missing []string
 	do := "see muxlock masters status"
-	for _, m := range locks.Stats().Masters {
-		if m.Cause == nil {
+	for _, m := range away {
+		if of != nil && !slices.Contains(of, m.Address) {
 			continue
 		}
 		missing = append(missing, engine.MasterError{Master: m.Address, Err: m.Cause}.Error())
@@ -161,11 +201,16 @@ const mostTries = 20
 func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 	pause := time.Millisecond
 	for range mostTries {
-		if err = h.got(ctx, true); !errors.Is(err, engine.ErrTaken) || h.permits > 0 {
+		if err = h.got(ctx, true); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
 		var held bool
-		if err, held = takenBy(ctx, err, cfg, h.locks, h.names); held {
+		if h.permits > 0 {
+			held = noneFree(ctx, h.locks, slotsOf(h.names[0], h.permits))
+		} else {
+			err, held = takenBy(ctx, err, cfg, h.locks, h.names, h.shared)
+		}
+		if held {
 			break
 		}
 		select {
@@ -179,14 +224,14 @@ func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 }
 
 // takenBy asks the masters who holds the first name that is held, and adds that to err, an ErrTaken, if it is somebody
-// else. held is also true if the masters could not be asked.
-func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string) (_ error, held bool) {
+// else. held is also true if the masters could not be asked. With shared, a writer that waits is in the way of readers.
+func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string, shared bool) (_ error, held bool) {
 	for _, name := range names {
 		i, unknown := admin.Inspect(ctx, locks, name)
 		if held = i.Held || unknown != nil; !held {
 			continue
 		}
-		if i.Holder == "" || i.Holder == cfg.Holder { // our own key may be of an attempt that is being undone
+		if i.Holder == "" || i.Holder == cfg.Holder || shared && i.Readers > 0 { // our own key may be of an attempt that is being undone
 			return err, true
 		}
 		err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
@@ -198,9 +243,16 @@ func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.En
 	return err, false
 }
 
+// noneFree asks the masters whether somebody holds each of the permits. It also returns true if they could not be asked.
+func noneFree(ctx context.Context, locks *engine.Engine, permits []lockKey) bool {
+	_, found, unknown := lookAt(ctx, locks, permits)
+	found = slices.DeleteFunc(found, func(p listed) bool { return p.Verdict != isHeld })
+	return len(unknown) > 0 || len(found) == len(permits)
+}
+
 // whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that
 // ended may have no engine.
-func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string) error {
+func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string, shared bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
 	defer cancel()
 	locks, failed := connect(ctx, cfg)
@@ -208,7 +260,7 @@ func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string)
 		return err
 	}
 	defer locks.Close()
-	err, _ = takenBy(ctx, err, cfg, locks, names)
+	err, _ = takenBy(ctx, err, cfg, locks, names, shared)
 	return err
 }
 

@@ -107,7 +107,7 @@ func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, e
 	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {
 	case late && taken && c.permits == 0: // a permit has many holders
-		err = whoHolds(cmd.Context(), err, cfg, names)
+		err = whoHolds(cmd.Context(), err, cfg, names, c.shared)
 		fallthrough
 	case late:
 		e = exit{exitTimeout, fmt.Sprintf("%s not had within %s: %v", quoted(names), c.wait, err)}

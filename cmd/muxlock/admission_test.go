@@ -132,3 +132,61 @@ func TestExecSaysThatAMemberIsDown(t *testing.T) {
 	_, said := s.exec(t)
 	require.Regexp(t, `^muxlock: locked without `+s.masters[2].Addr()+`: .*connection refused; see muxlock masters status\n$`, said)
 }
+
+// nameInEach returns a name of each of two groups, red and blue, and the setting that names the groups.
+func nameInEach(t *testing.T, red, blue *set, cfg engine.Config) (inRed, inBlue, setting string) {
+	t.Helper()
+	both := groups.Config{Config: cfg, Groups: map[string][]string{"red": redistest.Addrs(red.masters), "blue": redistest.Addrs(blue.masters)}, ReadOnly: true}
+	both.Masters, both.TTL = nil, cfg.MaxTTL
+	e, err := groups.New(t.Context(), both)
+	require.NoError(t, err)
+	for i := 0; inRed == "" || inBlue == ""; i++ {
+		name := "name" + strconv.Itoa(i)
+		found, err := admin.Inspect(t.Context(), e.Engine, name)
+		require.NoError(t, err)
+		if found.Masters[0].Address == blue.masters[0].Addr() {
+			inBlue = name
+		} else {
+			inRed = name
+		}
+	}
+	require.NoError(t, e.Close())
+	return inRed, inBlue, "MUXLOCK_GROUPS=red=" + strings.Join(both.Groups["red"], ",") + " blue=" + strings.Join(both.Groups["blue"], ",")
+}
+
+func TestOfMembersThatAreDownThoseOfOtherGroupsAreNotNamed(t *testing.T) {
+	t.Parallel()
+	red, blue := newFencedSet(t), newFencedSet(t)
+	red.cfg.Fencing = true
+	inRed, inBlue, setting := nameInEach(t, red.set, blue.set, red.cfg)
+	s := &set{env: append(red.env[1:], setting)}
+	redistest.Down(t, blue.masters[0])
+	_, stderr, code := s.run(t, "exec", "--ttl", "4s", inRed, "--", "true")
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	_, stderr, code = s.run(t, "exec", "--ttl", "4s", inBlue, "--", "true")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "muxlock: locked without "+blue.masters[0].Addr())
+}
+
+func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
+	t.Parallel()
+	red, blue := newSet(t), newSet(t)
+	cfg := red.config()
+	cfg.MaxTTL = 8 * time.Second
+	inRed, inBlue, setting := nameInEach(t, red, blue, cfg)
+	s := &set{env: []string{setting, "MUXLOCK_MAX_TTL=8s", "MUXLOCK_MASTER_TIMEOUT=2s"}}
+	require.Eventually(t, func() bool { // all have voted for long enough
+		_, stderr, code := s.run(t, "exec", "--ttl", "8s", inRed, "--", "true")
+		return code == 0 && stderr == ""
+	}, limit, time.Millisecond)
+	for _, m := range blue.masters {
+		restart(t, m)
+	}
+	_, stderr, code := s.run(t, "exec", "--ttl", "8s", inRed, "--", "true")
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	_, stderr, code = s.run(t, "exec", "--ttl", "8s", "--wait", "1s", inBlue, "--", "true")
+	require.Equal(t, exitTimeout, code)
+	require.Contains(t, stderr, "muxlock: waiting for the masters: 0 of 3 masters vote")
+}

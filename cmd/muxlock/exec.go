@@ -10,10 +10,12 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"muxlock/engine"
 	"muxlock/engine/groups"
 )
 
@@ -77,8 +79,10 @@ On other systems the command lives on without a lock.
 
 Environment of the command: with --fencing, MUXLOCK_FENCE is the fencing token, a number
 larger than that of every earlier holder of NAME; of several names, a number for each in their
-order, with blanks between. Standard error names each master that does
-not vote because it is down or lost its data.
+order, with blanks between. With --shared it is not set, since readers have no fence. With
+--permits, MUXLOCK_SLOT is the number of the permit, from 0 to below N, and MUXLOCK_FENCE is
+larger than that of every earlier holder of the same permit. Standard error names each master
+that does not vote because it is down or lost its data.
 
 Exit codes:
   122    --wait ended before muxlock had the lock
@@ -190,8 +194,12 @@ func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {
 		return err
 	}
 	c := &exec.Cmd{Path: path, Args: command, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	if cfg.Fencing {
-		c.Env = append(os.Environ(), f.fenceEnv+"="+h.fences())
+	c.Env = os.Environ()
+	if cfg.Fencing && !f.shared {
+		c.Env = append(c.Env, f.fenceEnv+"="+h.fences())
+	}
+	if f.permits > 0 {
+		c.Env = append(c.Env, "MUXLOCK_SLOT="+strconv.Itoa(h.lock.(*engine.Lock).Slot()))
 	}
 	return h.run(c, signals, f.grace, f.hold, cmd.ErrOrStderr())
 }

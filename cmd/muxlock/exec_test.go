@@ -127,12 +127,14 @@ func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
 func TestTryIsNotRefusedBecauseOthersSplitTheVotes(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	for i, m := range s.masters[:2] { // like two contenders that came at the same moment, before they give up
-		redistest.Command(t, m, "SET", "name", "another "+strconv.Itoa(i), "PX", "200")
+	for key, args := range map[string][]string{"name": {"--try"}, "__muxlock__:slot:0:name": {"--try", "--permits", "1"}} {
+		for i, m := range s.masters[:2] { // like two contenders that came at the same moment, before they give up
+			redistest.Command(t, m, "SET", key, "another "+strconv.Itoa(i), "PX", "200")
+		}
+		stdout, stderr, code := s.run(t, append(append([]string{"exec"}, args...), "name", "--", "echo", "ran")...)
+		require.Zero(t, code, stderr)
+		require.Equal(t, "ran\n", stdout)
 	}
-	stdout, stderr, code := s.run(t, "exec", "--try", "name", "--", "echo", "ran")
-	require.Zero(t, code, stderr)
-	require.Equal(t, "ran\n", stdout)
 }
 
 func TestOfThoseWhoTryAtOnceOneRuns(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/engine/groups"
 	"muxlock/internal/testing/redistest"
 )
@@ -34,6 +35,9 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	e, err := groups.New(t.Context(), groups.Config{Config: cfg, Groups: map[string][]string{"red": addrs[:3], "blue": addrs[3:]}})
 	require.NoError(t, err)
 	defer e.Close()
+	_, err = admin.Check(t.Context(), e.Engine)
+	require.ErrorIs(t, err, engine.ErrInvalid)
+	require.ErrorContains(t, err, "Groups", "it says what to check")
 	inRed := 0
 	for i := range 8 {
 		name := fmt.Sprint("name", i)
@@ -63,17 +67,29 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	require.Equal(t, "held\n", out)
 
 	for args, text := range map[string]string{
-		"doctor":                     "set --masters in place of --groups",
-		"status --masters a:1 name0": "exclude each other",
+		"doctor": "set --masters in place of --groups",
+		"status --masters a:1 --groups red=a:1 name0":                "exclude each other",
 		"status --groups= --masters a:1 --next-groups red=a:1 name0": "--next-groups needs --groups",
 	} {
 		_, stderr, code = run(strings.Fields(args)...)
 		require.Equal(t, exitUsage, code, stderr)
 		require.Contains(t, stderr, text)
 	}
+	for _, args := range []string{"doctor --for 100ms", "masters status", "ls"} {
+		stdout, stderr, code := run(append(strings.Fields(args), "--masters", red)...)
+		require.NotEqual(t, exitUsage, code, stderr)
+		require.NotEmpty(t, stdout)
+		require.NotContains(t, stdout, addrs[3])
+	}
+	_, stderr, code = muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS=127.0.0.1:1"), "--config", file, "ls")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "127.0.0.1:1", "the environment comes before the file")
+	stdout, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS=127.0.0.1:1", "MUXLOCK_NEW_MASTERS=true", "MUXLOCK_MASTER_TIMEOUT=2s"), "ls", "--groups", "red="+red+" blue="+blue)
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, 7, strings.Count(stdout, "3 of 3"), stdout)
 	note := redistest.Get(t, masters, "__muxlock__:groups:")
 	write("MUXLOCK_GROUPS=red=" + red + " blue=" + blue + "\nMUXLOCK_NEXT_GROUPS=red=" + red)
-	for _, args := range []string{"status name1", "ls", "release --force --yes name1"} {
+	for _, args := range []string{"status name1", "ls", "ls --masters " + red, "release --force --yes name1"} {
 		_, stderr, code = run(strings.Fields(args)...)
 		require.Equal(t, 0, code, stderr)
 		require.Equal(t, note, redistest.Get(t, masters, "__muxlock__:groups:"), "%s changes no map", args)
@@ -82,8 +98,23 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	_, stderr, code = run("status", "name0")
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, engine.ErrConfigMismatch.Error())
+	write("MUXLOCK_GROUPS=red=" + red + "\nMUXLOCK_MASTERS=" + red)
+	_, stderr, code = run("ls")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "exclude each other")
 	write("MUXLOCK_GROUPS=red")
 	_, stderr, code = run("status", "name0")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--groups is not like red=a:6379")
+}
+
+func TestANoteOfGroupsThatIsNoneIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, m := range s.masters {
+		redistest.Command(t, m, "RPUSH", "__muxlock__:groups:", "x")
+	}
+	_, stderr, code := s.run(t, "exec", "--groups", "red="+strings.Join(redistest.Addrs(s.masters), ","), "--wait", asks, "name", "--", "true")
+	require.Equal(t, exitOurs, code, stderr)
+	require.Contains(t, stderr, "key holds no lock: WRONGTYPE")
 }

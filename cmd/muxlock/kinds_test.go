@@ -33,6 +33,24 @@ func TestReadersShareANameAndWritersDoNot(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
+func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, holder := range []string{"one", "two"} {
+		s.start(t, "exec", "--shared", "--holder", holder, "a", "--", "sleep", "60")
+		require.Eventually(t, func() bool { // on all masters
+			stdout, _, _ := s.run(t, "status", "a")
+			return strings.Count(stdout, "s  "+holder+"\n") == 3
+		}, limit, time.Millisecond)
+	}
+	var was state
+	require.Zero(t, s.document(t, &was, "status", "a"))
+	require.Len(t, was.Masters, 3)
+	stdout, _, _ := s.run(t, "release", "--force", "--yes", "a")
+	require.Regexp(t, `^released a: value [0-9a-f]{8} and [0-9a-f]{8}, held by (one and two|two and one) for another [0-9.]+s, was deleted on 3 of 3 masters\n$`, stdout)
+	require.Contains(t, stdout, was.Masters[0].Value)
+}
+
 func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -56,6 +74,38 @@ func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	require.NoError(t, second.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, exitSignal+int(syscall.SIGTERM), second.code(t), second.log)
 	require.Empty(t, redistest.Keys(t, s.masters...))
+}
+
+func TestACommandHasTheSlotOfItsPermitAndAReaderHasNoFence(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	const show = `echo "<$MUXLOCK_SLOT> <$MUXLOCK_FENCE>"`
+	first := s.start(t, "exec", "--ttl", "4s", "--permits", "2", "a", "--", "sh", "-c", show+"; exec sleep 60")
+	first.out.await(t, "\n")
+	second, stderr, code := s.run(t, "exec", "--ttl", "4s", "--permits", "2", "a", "--", "sh", "-c", show)
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, first.out.String())
+	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, second)
+	require.NotEqual(t, first.out.String()[:3], second[:3])
+	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "--shared", "a", "--", "sh", "-c", show)
+	require.Zero(t, code, stderr)
+	require.Equal(t, "<> <>\n", stdout)
+}
+
+func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	reader := s.start(t, "exec", "--shared", "--holder", "the reader", "a", "--", "sh", "-c", "echo began; exec sleep 60")
+	reader.out.await(t, "began")
+	s.start(t, "exec", "a", "--", "true")
+	var stderr string
+	require.Eventually(t, func() (refused bool) { // since the writer waits
+		var code int
+		_, stderr, code = s.run(t, "exec", "--shared", "--try", "a", "--", "true")
+		return code == exitTaken
+	}, limit, time.Millisecond)
+	require.Contains(t, stderr, "lock is taken")
+	require.NotContains(t, stderr, "the reader")
 }
 
 func TestKindsOfWhichOneIsWrongLockNothing(t *testing.T) {

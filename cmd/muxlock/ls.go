@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -46,7 +47,8 @@ short string that expires, or readers. Permits that are taken follow in a table 
 one per line. Keys of other programs may look like locks; BEGINNING and --prefix leave them out.
 A lock acquired or released meanwhile may be missing. A user of an ACL needs +scan.
 
-Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.`,
+Exit codes: 0 listed, 1 a majority of the masters could not be scanned or asked about some of
+the names, which are then missing or unknown, 2 usage.`,
 		Example: `  muxlock ls
   muxlock ls jobs/ --limit 20`,
 		Args:              usageArgs(cobra.MaximumNArgs(1)),
@@ -75,6 +77,14 @@ type listing struct {
 type lockKey struct {
 	name string
 	slot int // -1: the lock
+}
+
+// slotsOf returns the first n permits of a name.
+func slotsOf(name string, n int) (permits []lockKey) {
+	for slot := range n {
+		permits = append(permits, lockKey{name, slot})
+	}
+	return permits
 }
 
 // listed is what the masters have under a lockKey.
@@ -159,26 +169,33 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 		keys = keys[:f.limit]
 		say(cmd.ErrOrStderr(), "more than --limit %d strings begin so, locks or not: locks may be missing; say how their names begin, or raise it", f.limit)
 	}
-	l.Locks, l.Permits, _ = lookAt(ctx, locks, keys) // what cannot be asked for is no lock
+	var unknown []error
+	l.Locks, l.Permits, unknown = lookAt(ctx, locks, keys)
+	unknown = slices.DeleteFunc(unknown, func(err error) bool { // what may not be asked for is no lock
+		return !errors.Is(err, engine.ErrNoQuorum) && (errors.Is(err, engine.ErrDenied) || errors.Is(err, admin.ErrNotALock) || errors.Is(err, engine.ErrInvalid))
+	})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return f.write(cmd.OutOrStdout(), l)
+	if err := f.write(cmd.OutOrStdout(), l); err != nil || len(unknown) == 0 {
+		return err
+	}
+	return fmt.Errorf("%d of %d locks and permits could not be looked at, and may be missing: %w", len(unknown), len(keys), unknown[0])
 }
 
-// lookAt inspects each key and returns those that look like locks. Its error is the first of an inspection.
-func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (locks, permits []listed, err error) {
-	states := make([]state, len(keys))
+// lookAt inspects each key and returns those that look like locks, and the errors of inspections.
+func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (locks, permits []listed, unknown []error) {
+	states, errs := make([]state, len(keys)), make([]error, len(keys))
 	var all errgroup.Group
 	all.SetLimit(64)
 	for n, key := range keys {
 		all.Go(func() error {
 			i, err := admin.InspectPermit(ctx, e, key.name, key.slot)
-			states[n] = stateOf(i, err)
-			return err
+			states[n], errs[n] = stateOf(i, err), err
+			return nil
 		})
 	}
-	err = all.Wait()
+	_ = all.Wait() // errs has the errors
 	locks, permits = []listed{}, []listed{}
 	for i, v := range states {
 		n := listed{Name: v.Name, Verdict: v.Verdict, Readers: v.Readers, Holder: v.Holder, LeftMs: v.LeftMs, of: len(v.Masters)}
@@ -196,7 +213,7 @@ func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (locks, permi
 			permits = append(permits, n)
 		}
 	}
-	return locks, permits, err
+	return locks, permits, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // setsOf returns the masters of each group.

@@ -3,13 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisfake"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
 
@@ -35,4 +41,61 @@ func TestLsTakesNoKeyThatWasNotAskedFor(t *testing.T) {
 	page = "$-2\r\n"
 	_, err = scan()
 	require.ErrorIs(t, err, resp.ErrProtocol)
+}
+
+// deafOnceScanned returns the address of a proxy to a master. From the first SCAN on, only the connection of that SCAN is
+// answered.
+func deafOnceScanned(t *testing.T, m *redisserver.Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	var scanned atomic.Bool
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", m.Addr())
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go io.Copy(client, server)
+			go func() {
+				defer client.Close()
+				defer server.Close()
+				sent, scans := make([]byte, 1<<16), false
+				for {
+					n, err := client.Read(sent)
+					if err != nil {
+						return
+					}
+					if bytes.Contains(sent[:n], []byte("SCAN")) {
+						scans = true
+						scanned.Store(true)
+					}
+					if scans || !scanned.Load() {
+						_, _ = server.Write(sent[:n])
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	redistest.Put(t, s.masters, "name", "one")
+	var addrs []string
+	for _, m := range s.masters {
+		addrs = append(addrs, deafOnceScanned(t, m))
+	}
+	stdout, stderr, code := s.run(t, "ls", "--masters", strings.Join(addrs, ","))
+	require.Equal(t, exitRun, code, "%s%s", stdout, stderr)
+	require.Regexp(t, `^NAME .*\n$`, stdout, "what is known is listed")
+	require.Contains(t, stderr, "muxlock: 1 of 1 locks and permits could not be looked at, and may be missing: no quorum of masters: 0 of 3 answered")
 }

@@ -158,11 +158,13 @@ func inFlags(err error) error {
 	if !errors.Is(err, engine.ErrInvalid) {
 		return err
 	}
-	text := err.Error()
-	text = text[strings.LastIndex(text, engine.ErrInvalid.Error())+len(engine.ErrInvalid.Error()):]
-	text = strings.TrimPrefix(text, ": ")
+	invalid := engine.ErrInvalid.Error() + ": "
+	text := strings.ReplaceAll(err.Error(), ": "+invalid+"Masters", "") // of a group, which stands before
+	if at := strings.LastIndex(text, invalid); at >= 0 {
+		text = text[at+len(invalid):]
+	}
 	for _, name := range []struct{ field, flag string }{
-		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
+		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"Groups", "--groups"}, {"Next", "--next-groups"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
 		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", "--ttl "}, {"name ", "NAME "},
 	} {
 		if rest, ok := strings.CutPrefix(text, name.field); ok {

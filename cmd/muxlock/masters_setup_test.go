@@ -62,6 +62,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	begun := time.Now()
 	succeeds(good, set("init", three)...)
 	require.Less(t, time.Since(begun), shortWait, "nothing is left to wait for")
+	refused("muxlock: masters are set up otherwise: 127.0.0.1:", set("init", three, "--max-ttl", "5s")...)
 	refused("MaxTTL: here 5s, at the masters 4s", set("init", three, "--max-ttl", "5s")...)
 	ok, list = members(t, three)
 	require.True(t, ok)

@@ -59,12 +59,13 @@ type released struct {
 	LeftMs        *int64   `json:"left_ms"`
 	Deleted       int      `json:"deleted"` // number of masters
 	Masters       int      `json:"masters"`
+	holders       []string // of all values
 }
 
 func (r released) text(w io.Writer) {
 	by := ""
-	if r.Holder != "" {
-		by = " by " + r.Holder
+	if len(r.holders) > 0 {
+		by = " by " + strings.Join(r.holders, " and ")
 	}
 	fmt.Fprintf(w, "released %s: value %s, held%s", shown(r.Name), strings.Join(r.Values, " and "), by)
 	if r.LeftMs != nil {
@@ -87,7 +88,8 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	}
 	defer locks.Close()
 	was := stateOf(i, err)
-	r := released{SchemaVersion: 1, Name: name, Holder: i.Holder, LeftMs: was.LeftMs, Values: was.values(), Masters: len(i.Masters)}
+	r := released{SchemaVersion: 1, Name: name, Holder: i.Holder, LeftMs: was.LeftMs, Masters: len(i.Masters)}
+	r.Values, r.holders = was.values()
 	switch {
 	case len(r.Values) == 0 && err != nil:
 		return err
@@ -108,14 +110,19 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	return err
 }
 
-// values returns the masters' values without repetition.
-func (v state) values() (values []string) {
+// values returns the masters' values without repetition, and their holders.
+func (v state) values() (values, holders []string) {
 	for _, m := range v.Masters {
-		if m.Value != "" && !slices.Contains(values, m.Value) {
-			values = append(values, m.Value)
+		for _, r := range m.all() {
+			if r.Value == "" || slices.Contains(values, r.Value) {
+				continue
+			}
+			if values = append(values, r.Value); r.Holder != "" {
+				holders = append(holders, r.Holder)
+			}
 		}
 	}
-	return values
+	return values, holders
 }
 
 // yes asks a person on the terminal.

@@ -137,7 +137,7 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		}
 	}
 	switch {
-	case s.masters == "" && s.groups == "":
+	case s.masters == "" && strings.TrimSpace(s.groups) == "":
 		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
 	case s.masters != "" && s.groups != "":
 		return cfg, usagef("--masters and --groups exclude each other")
@@ -174,13 +174,16 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 	return cfg, nil
 }
 
-// complete sets each setting that is still unset and that lookup has. The password and its file count as one setting.
+// complete sets each setting that is still unset and that lookup has. The password and its file count as one setting, and
+// so do the masters and the groups.
 func (s *settings) complete(where string, lookup func(name string) (string, bool)) (err error) {
 	had := s.flags.Changed(passwordName) || s.flags.Changed("password-file")
+	one, several := s.masters != "", s.groups != ""
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := lookup(variable(f.Name))
 		secret := f.Name == passwordName || f.Name == "password-file"
-		if !ok || value == "" || f.Changed || secret && had || err != nil {
+		replaced := secret && had || f.Name == "masters" && several || (f.Name == "groups" || f.Name == "next-groups") && one
+		if !ok || value == "" || f.Changed || replaced || err != nil {
 			return
 		}
 		if set := s.flags.Set(f.Name, value); set != nil {

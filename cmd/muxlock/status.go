@@ -51,12 +51,8 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 			}
 			defer locks.Close()
 			v := stateOf(i, err)
-			var keys []lockKey
-			for slot := range 64 {
-				keys = append(keys, lockKey{args[0], slot})
-			}
-			_, permits, unknown := lookAt(cmd.Context(), locks, keys)
-			v.Permits, err = permits, cmp.Or(err, unknown)
+			_, permits, unknown := lookAt(cmd.Context(), locks, slotsOf(args[0], 64))
+			v.Permits, err = permits, cmp.Or(err, cmp.Or(unknown...))
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
@@ -125,6 +121,15 @@ type holds struct {
 	LeftMs  *int64 `json:"left_ms"`
 	Error   string `json:"error"`
 	left    time.Duration
+	readers []admin.Reader
+}
+
+// all returns the value and its holder, or those of all readers.
+func (h holds) all() []admin.Reader {
+	if h.readers == nil {
+		return []admin.Reader{{Value: h.Value, Holder: h.Holder}}
+	}
+	return h.readers
 }
 
 // stateOf judges an inspection, whose error is err.
@@ -132,7 +137,7 @@ func stateOf(i admin.Inspection, err error) state {
 	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Readers: i.Readers, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
 	free := 0
 	for _, m := range i.Masters {
-		h := holds{Address: m.Address, State: isHeld, Readers: m.Readers, Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left}
+		h := holds{Address: m.Address, State: isHeld, Readers: len(m.Readers), Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left, readers: m.Readers}
 		switch {
 		case m.Err != nil:
 			h.State, h.Error = isUnknown, plain(m.Err.Error())
@@ -217,14 +222,13 @@ func (v state) text(w io.Writer) {
 	fmt.Fprintln(w)
 	rows := [][]string{{"MASTER", "STATE", "VALUE", "LEFT", "HOLDER"}}
 	for _, m := range v.Masters {
-		left, last := "", m.Holder
+		left := ""
 		if m.State == isHeld {
 			left = duration(m.left)
 		}
-		if m.Error != "" {
-			last = m.Error
+		for _, r := range m.all() {
+			rows = append(rows, []string{m.Address, m.State, r.Value, left, cmp.Or(m.Error, r.Holder)})
 		}
-		rows = append(rows, []string{m.Address, m.State, m.Value, left, last})
 	}
 	table(w, rows)
 	writePermits(w, v.Permits)

@@ -82,18 +82,24 @@ func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	for _, m := range s.masters {
-		redistest.Command(t, m, "LPUSH", "name", "x")
+		redistest.Command(t, m, "LPUSH", "list", "x")
+		redistest.Command(t, m, "ZADD", "board", "9000000000000000", "alice")
+		redistest.Command(t, m, "EXPIRE", "board", "500")
 	}
-	var v state
-	require.Equal(t, exitRun, s.document(t, &v, "status", "name"))
-	require.Equal(t, isUnknown, v.Verdict)
-	_, stderr, code := s.run(t, "status", "name")
-	require.Equal(t, exitRun, code)
-	require.Contains(t, stderr, "key holds no lock: WRONGTYPE")
-	_, stderr, code = s.run(t, "release", "--force", "--yes", "name")
-	require.Equal(t, exitRun, code)
-	require.Contains(t, stderr, "key holds no lock: WRONGTYPE")
-	require.Len(t, redistest.Keys(t, s.masters...), 3)
+	for name, why := range map[string]string{"list": "WRONGTYPE", "board": "a sorted set of others than readers"} {
+		var v state
+		require.Equal(t, exitRun, s.document(t, &v, "status", name))
+		require.Equal(t, isUnknown, v.Verdict)
+		for _, args := range [][]string{{"status", name}, {"release", "--force", "--yes", name}} {
+			_, stderr, code := s.run(t, args...)
+			require.Equal(t, exitRun, code)
+			require.Contains(t, stderr, "key holds no lock: "+why)
+		}
+	}
+	var l listing
+	require.Zero(t, s.document(t, &l, "ls"))
+	require.Empty(t, l.Locks)
+	require.Len(t, redistest.Keys(t, s.masters...), 6)
 }
 
 func TestAForcedReleaseTellsWhatItCut(t *testing.T) {

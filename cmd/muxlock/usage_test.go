@@ -119,6 +119,21 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	}
 }
 
+func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
+	t.Parallel()
+	requireRefused(t, map[string]string{
+		"exec --groups red=a:1,here name -- true":                       `--groups["red"][1] "here" is not host:port`,
+		"exec --groups red=a:1,A:1 name -- true":                        `--groups["red"][1] is the same server`,
+		"exec --groups =a:1 name -- true":                               "--groups is not like",
+		"exec --groups red=a:1 --next-groups blue=b name -- true":       `--next-groups["blue"][0] "b" is not host:port`,
+		"exec --groups red=a:1 --next-groups blue=b:1,c:1 name -- true": `--next-groups["blue"] has 2 masters`,
+		"exec --groups red=a:1 --prefix __muxlock__: name -- true":      "muxlock: --prefix",
+	})
+	_, stderr, code := muxlock(t, "exec", "--groups", " ", "name", "--", "true")
+	require.Equal(t, exitOurs, code)
+	require.Contains(t, stderr, "--masters is missing")
+}
+
 // -n, a flag of other tools, must not suggest --new-masters: with that, two may hold a lock.
 func TestAnUnknownLetterHasNoSuggestion(t *testing.T) {
 	t.Parallel()

@@ -24,13 +24,16 @@ import (
 // Check opens a connection of its own to each master, changes nothing there, and asks all at once, for about
 // 5 s at most. It calls the functions in Config.Client and waits for them. ctx ends it, but a connection that
 // is being made may first take its time. What the ACL forbids to look at is LevelUnknown. Errors:
-// engine.ErrClosed; ctx's error.
+// engine.ErrClosed; engine.ErrInvalid for the engine of several groups; ctx's error.
 func Check(ctx context.Context, e *engine.Engine) (Report, error) {
 	in := inside.Of(e)
 	select {
 	case <-in.Closing:
 		return Report{}, engine.ErrClosed
 	default:
+	}
+	if _, several := in.Pipe.(inside.Router); several {
+		return Report{}, fmt.Errorf("%w: the engine has several groups: check each of its Groups()", engine.ErrInvalid)
 	}
 	s, err := in.Setup()
 	if err != nil {

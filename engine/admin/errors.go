@@ -18,6 +18,6 @@ var (
 	// ErrUnfit is matched by Report.Err when no lock should rely on the masters.
 	ErrUnfit = errors.New("muxlock: masters are not fit to lock on")
 	// ErrNotALock is matched by an error of Inspect when the key of the name holds what is no lock's value:
-	// another type, an empty string, or one of more than 512 bytes.
+	// another type, an empty string, one of more than 512 bytes, or a sorted set of others than readers.
 	ErrNotALock = pipeline.ErrNotALock
 )

@@ -42,11 +42,14 @@ type Inspection struct {
 type MasterHolds struct {
 	Address string
 	Value   string        // the same for the same token: a hash of it, 8 hex digits; empty: the name is free there
-	Readers int           // readers there; then Value and Holder are of one of them
+	Readers []Reader      // all that are there; then Value and Holder are of one of them
 	Holder  string        // as of Inspection
 	Left    time.Duration // as of Inspection, at this master
 	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or engine.ErrDenied
 }
+
+// A Reader is one of those who share a name at a master, with its Value and Holder as of MasterHolds.
+type Reader struct{ Value, Holder string }
 
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
 type found struct {
@@ -72,6 +75,9 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 // InspectPermit is Inspect for the permit of name with that Lock.Slot, 0 to 63; -1 is the lock of name. ForceRelease of
 // what it finds releases that permit. To see all permits, call it for each slot, side by side.
 func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int) (Inspection, error) {
+	if slot < -1 || slot > 63 {
+		return Inspection{}, fmt.Errorf("%w: slot %d is not between -1 and 63", engine.ErrInvalid, slot)
+	}
 	in := inside.Of(e)
 	key, err := keyOf(ctx, in, name, slot)
 	if err != nil {
@@ -104,7 +110,7 @@ func inspected(name string, slot int, values []pipeline.Value) (Inspection, erro
 	firsts := make([]string, len(values))
 	for n, v := range values {
 		i.Waiting, firsts[n] = max(i.Waiting, v.Waiting), v.Next
-		m := MasterHolds{Address: v.Address, Readers: len(v.Readers), Left: v.Left, Err: v.Err}
+		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
 		switch {
 		case v.Err != nil:
 			causes = append(causes, engine.MasterError{Master: v.Address, Err: v.Err})
@@ -115,7 +121,9 @@ func inspected(name string, slot int, values []pipeline.Value) (Inspection, erro
 			v.Readers = []string{v.Token}
 		}
 		for _, t := range v.Readers {
-			m.Value, m.Holder = hashOf(t), token.Holder(t)
+			if m.Value, m.Holder = hashOf(t), token.Holder(t); token.IsReader(t) {
+				m.Readers = append(m.Readers, Reader{m.Value, m.Holder})
+			}
 			if left[t] == nil {
 				tokens = append(tokens, t)
 			}
@@ -158,9 +166,10 @@ func hashOf(token string) string {
 // renewal or Extend finds out (ErrLost). Until then it goes on working, beside the next holder; only a fence
 // keeps that harmless. Those who wait for the name are woken.
 //
-// It returns how many masters deleted a value once all have answered. It blocks for at most about twice
-// Config.MasterTimeout, or until ctx ends, which ends the wait and not what was sent. A ctx that has ended
-// already sends nothing. A master that is set aside is sent the deletion when it is back, for Config.MaxTTL.
+// It returns how many masters deleted a value once all have answered; of several readers, how many
+// deleted the one that most had. It blocks for at most about twice Config.MasterTimeout, or until ctx ends,
+// which ends the wait and not what was sent. A ctx that has ended already sends nothing. A master that is set
+// aside is sent the deletion when it is back, for Config.MaxTTL.
 //
 // Errors, of package engine: ErrNotHeld when no master has such a value any more, or none was found;
 // ErrNoQuorum when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed; ctx's error.
@@ -175,17 +184,20 @@ func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, err
 	}
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
-		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: token.IsReader(t)}
+		d := &deletion{shared: token.IsReader(t), counted: make(chan int, 1)}
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: in.MaxTTL, Origin: pipeline.OriginForeign, Shared: d.shared}
 		if err := in.At(key).Start(req, d); err != nil {
 			return 0, err
 		}
 		sent = append(sent, d)
 	}
-	deleted := 0
+	deleted, readers := 0, 0 // a master may have many readers, but no other value beside one
 	for _, d := range sent {
 		select {
 		case n := <-d.counted:
+			if d.shared {
+				n, readers = max(n-readers, 0), max(n, readers)
+			}
 			deleted += n
 			if refusal := in.Refusal(d.out); !errors.Is(refusal, engine.ErrNotHeld) { // of a value that a minority had
 				err = oneline.Join(err, refusal)
@@ -202,6 +214,7 @@ func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, err
 
 // A deletion is the receiver of one forced release.
 type deletion struct {
+	shared  bool             // of a reader
 	out     pipeline.Outcome // written before counted
 	counted chan int         // capacity 1
 }

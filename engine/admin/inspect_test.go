@@ -290,13 +290,18 @@ func TestInspectShowsReadersAndForceReleaseEndsThem(t *testing.T) {
 		locks = append(locks, lock)
 	}
 	var i Inspection
-	require.Eventually(t, func() bool { i = mustInspect(t, e, t.Name()); return i.Readers == 2 && i.Masters[4].Readers == 2 }, 8*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { i = mustInspect(t, e, t.Name()); return i.Readers == 2 && len(i.Masters[4].Readers) == 2 }, 8*time.Second, time.Millisecond)
 	require.True(t, i.Held)
 	require.Contains(t, []string{"one", "two"}, i.Holder)
 	require.Positive(t, i.Left)
+	for _, m := range i.Masters {
+		require.ElementsMatch(t, []string{"one", "two"}, []string{m.Readers[0].Holder, m.Readers[1].Holder})
+		require.NotEqual(t, m.Readers[0].Value, m.Readers[1].Value)
+		require.Contains(t, m.Readers, Reader{m.Value, m.Holder})
+	}
 	deleted, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
-	require.Equal(t, 10, deleted)
+	require.Equal(t, 5, deleted, "masters")
 	require.False(t, mustInspect(t, e, t.Name()).Held)
 	for _, l := range locks {
 		require.ErrorIs(t, l.Extend(t.Context(), 0), engine.ErrLost)
@@ -323,6 +328,10 @@ func TestAPermitIsInspectedAndReleasedByForce(t *testing.T) {
 	require.False(t, mustInspect(t, tool, t.Name()).Held, "the lock is not the permits")
 	require.False(t, find(-1).Held)
 	require.False(t, find(3).Held)
+	for _, slot := range []int{-2, 64} {
+		_, err := InspectPermit(t.Context(), tool, t.Name(), slot)
+		require.ErrorIs(t, err, engine.ErrInvalid, "there is no slot %d", slot)
+	}
 	i := find(1)
 	require.True(t, i.Held)
 	require.Equal(t, t.Name(), i.Name)

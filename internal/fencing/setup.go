@@ -25,7 +25,7 @@ func (s Set) Is(other Set) bool {
 }
 
 // ErrOther is returned when masters are members of another set than the wanted one.
-var ErrOther = errors.New("masters are set up otherwise")
+var ErrOther = errors.New("muxlock: masters are set up otherwise")
 
 // A LostError names members that set-up must not admit: only engines or a recovery can.
 type LostError struct{ Members []string }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"muxlock/internal/resp"
+	"muxlock/internal/token"
 	"muxlock/scripts"
 )
 
@@ -20,7 +22,7 @@ const (
 )
 
 // ErrNotALock is matched if a key holds what no lock has as its value: another type, an empty
-// string, or a string longer than MaxValue.
+// string, a string longer than MaxValue, or a sorted set of others than readers.
 var ErrNotALock = errors.New("muxlock: key holds no lock")
 
 // notALock is the class of the script's error about a string that no lock has.
@@ -69,6 +71,9 @@ func Inspected(replies []resp.Reply) (v Value) {
 	}
 	if readers > 0 {
 		v.Token, v.Readers = "", strings.Split(v.Token, "\n")
+	}
+	if slices.ContainsFunc(v.Readers, func(t string) bool { return !token.IsReader(t) }) {
+		return Value{Err: fmt.Errorf("%w: a sorted set of others than readers", ErrNotALock)}
 	}
 	return v
 }

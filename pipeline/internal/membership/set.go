@@ -13,7 +13,7 @@ import (
 
 // ErrConfigMismatch is matched if masters are not set up for fencing, or as another set than the
 // configured one.
-var ErrConfigMismatch = errors.New("muxlock: masters are set up otherwise")
+var ErrConfigMismatch = fencing.ErrOther
 
 // A Set is the set of masters that the pipeline is a client of. nil is no set.
 type Set struct {

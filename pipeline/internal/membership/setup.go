@@ -103,11 +103,7 @@ func (s *Setup) plan(visits []*visit) (set fencing.Set, err error) {
 
 // ofOperator gives an error of package fencing the kind that callers know.
 func ofOperator(err error) error {
-	lost := (*fencing.LostError)(nil)
-	switch {
-	case errors.Is(err, fencing.ErrOther):
-		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
-	case errors.As(err, &lost):
+	if lost := (*fencing.LostError)(nil); errors.As(err, &lost) {
 		return refuse("%w: %v. Engines admit them again by themselves, and muxlock masters repair does, as long as enough others are admitted; else recover them", ErrMembersLost, lost.Members)
 	}
 	return err
