@@ -75,7 +75,7 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 // InspectPermit is Inspect for the permit of name with that Lock.Slot, 0 to 63; -1 is the lock of name. ForceRelease of
 // what it finds releases that permit. To see all permits, call it for each slot, side by side.
 func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int) (Inspection, error) {
-	if slot < -1 || slot > 63 {
+	if slot < -1 || slot >= inside.MostPermits {
 		return Inspection{}, fmt.Errorf("%w: slot %d is not between -1 and 63", engine.ErrInvalid, slot)
 	}
 	in := inside.Of(e)
