@@ -29,7 +29,8 @@ type contender struct {
 	yieldFirst   bool          // let other processes go first
 	gaps         int           // how many it left for strangers
 	crowded      bool          // another process had the name, or asked for it
-	intended     clock.Instant // when it last kept new readers out; zero: never
+	intended     clock.Instant // when it last kept new readers out of the name; zero: it does not
+	intents      string        // the token of that; "": it never did
 	keptFrom     clock.Instant // when it first did
 	asksSoon     bool          // readers have the name or may have, or an intent keeps c out: nobody says when that ends
 	kind         waiterKind
@@ -245,7 +246,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	req.Origin, req.Fence = out.Origin, out.Fence
 	c.sample(&out, handed)
 	if c.kind == reads {
-		c.asksSoon = out.Held < quorum.Size(len(e.cfg.Masters))
+		c.asksSoon = out.Held == 0 // else a writer has the name: by then its intent ends, or is of a minority
 	} else if e.mustRaise(&out) {
 		second, err := e.at(c.name).Do(ctx, e.raising(req, &out))
 		if err != nil {

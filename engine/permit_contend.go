@@ -35,6 +35,7 @@ type permitContender struct {
 	contender      // of the queue for permits of the name; state is nil until it is the contender
 	first     int  // the slot to ask for first
 	woken     bool // it is said to be free
+	freed     int  // how many permits of the name this process had released when it asked last
 	polls     int  // how often it has asked for all slots without being woken
 }
 
@@ -54,18 +55,21 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	c.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
 	lock, err := c.contend(ctx)
 	if err != nil {
-		return nil, e.notAcquired(name, c.asked, c.made, e.unlessKnown(c.name, errUnanswered, err))
+		return nil, e.notAcquired(name, c.asked, c.made, err)
 	}
 	return lock, nil
 }
 
 // contend asks the masters until they grant a permit, ctx ends or the attempts are used up.
-func (c *permitContender) contend(ctx context.Context) (*Lock, error) {
+func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 	queues, err := c.e.names.beginPermit(c)
 	if err != nil {
 		return nil, err
 	}
-	defer c.end()
+	defer func() {
+		err = c.e.unlessKnown(c.name, errUnanswered, err) // before end forgets why
+		c.end()
+	}()
 	switch {
 	case queues && c.most == 1:
 		c.e.counts.taken.Add(1)
@@ -111,7 +115,9 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer stop()
 	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
-	c.state.queueFirst(w)
+	if freed := c.state.queueFirst(w); c.made > 0 && freed != c.freed { // one was released after it asked
+		stop()
+	}
 	var err error
 	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
 		err = e.pause(during, to)
@@ -149,6 +155,7 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 		most = c.limit
 	}
 	for ; ; most = c.limit {
+		c.freed = e.names.freed(c.name)
 		var keys []string
 		for _, slot := range slots[:min(most, e.cfg.Queue)] {
 			keys = append(keys, slotKey(slot, c.name))
@@ -176,6 +183,7 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 			return nil, next, nil
 		}
 		c.made-- // it is the same attempt
+		slots = slices.Concat(slots[len(keys):], slots[:len(keys)])
 	}
 }
 
@@ -227,13 +235,24 @@ func (n *nameState) slotReleased() {
 	}
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	if w := n.wantedLocked().first; w != nil && w.stop != nil {
+	q := n.wantedLocked()
+	q.freed++
+	if w := q.first; w != nil && w.stop != nil {
 		go w.stop()
 	}
 }
 
-// queueFirst puts a contender in front of the queue, so that it may be handed a permit while it waits.
-func (n *nameState) queueFirst(w *waiter) {
+// freed returns how many slots this process has released at the masters since somebody wants one.
+func (t *nameTable) freed(queue string) int {
+	s := t.shard(queue)
+	s.mu.Lock()
+	defer s.unlock()
+	return s.states[queue].freed
+}
+
+// queueFirst puts a contender in front of the queue, so that it may be handed a permit while it waits. It returns what freed
+// does.
+func (n *nameState) queueFirst(w *waiter) int {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
 	if n.first != nil {
@@ -242,6 +261,7 @@ func (n *nameState) queueFirst(w *waiter) {
 		n.last = w
 	}
 	w.next, w.queued, n.first = n.first, true, w
+	return n.freed
 }
 
 // leave takes a contender out of the queue, and returns the permit that it was handed.

@@ -2,21 +2,14 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/redisfake"
-	"muxlock/internal/testing/faultconn"
 )
 
 // A crew is processes that take permits of one name in turn, each with paths of its own to five masters.
@@ -79,37 +72,6 @@ func (c crew) run(t *testing.T, long time.Duration) (attempts, used float64) {
 		t.Logf("%d permits, %.2f attempts each, %.2f of the time", acquired, attempts, used)
 	})
 	return attempts, used
-}
-
-// scattered returns engines in a bubble, each with paths of its own to five masters: there they take from near to far, and
-// back no time.
-func scattered(t *testing.T, rng *rand.Rand, n int, near, far time.Duration) (engines []*Engine) {
-	cfg := Config{Masters: make([]string, 5)}
-	masters := make(map[string]*redisfake.Server)
-	for i := range cfg.Masters {
-		cfg.Masters[i] = fmt.Sprintf("192.0.2.%d:6379", i)
-		masters[cfg.Masters[i]] = redisfake.New()
-		t.Cleanup(masters[cfg.Masters[i]].Close)
-	}
-	for range n {
-		paths := make(map[string]*faultconn.Link)
-		for _, address := range cfg.Masters {
-			paths[address] = faultconn.NewLink()
-			paths[address].DelayRequests(near + time.Duration(rng.Int64N(int64(far-near)+1)))
-		}
-		cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-			conn, err := masters[address].Dial(ctx, address, d, c)
-			if err != nil {
-				return nil, err
-			}
-			return paths[address].Wrap(conn), nil
-		}}
-		e, err := New(t.Context(), cfg)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, e.Close()) })
-		engines = append(engines, e)
-	}
-	return engines
 }
 
 func TestPermitsAtHalfTheLoadTakeOneRoundTrip(t *testing.T) {

@@ -629,3 +629,62 @@ func TestBurstOfCallersAsksForNoMorePermitsThanThereAre(t *testing.T) {
 		requireNothingLeft(t, e, s)
 	})
 }
+
+func TestPermitErrorSaysWhatThisProcessKnows(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.holdSlots("name", time.Hour, 0)
+		want := func() (context.CancelFunc, <-chan error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			got := make(chan error, 1)
+			go func() { _, err := e.AcquirePermit(ctx, "name", 1, 0); got <- err }()
+			time.Sleep(100 * time.Millisecond)
+			return cancel, got
+		}
+		leave, first := want()
+		leaveToo, second := want()
+		leave()
+		require.ErrorIs(t, <-first, ErrTaken)
+		time.Sleep(500 * time.Microsecond) // the second one's first attempt is under way
+		leaveToo()
+		require.ErrorIs(t, <-second, ErrTaken)
+	})
+}
+
+func TestPermitReleasedWhileTheContenderAsksIsNotOverlooked(t *testing.T) {
+	slow := 0
+	for range 20 {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			var mine []*Lock
+			for range 8 {
+				mine = append(mine, mustPermit(t, e, "name", 8))
+			}
+			time.Sleep(time.Second) // none is handed over
+			s.set(func() { s.delay = 10 * time.Millisecond })
+			got := make(chan *Lock, 1)
+			go func() { got <- mustPermit(t, e, "name", 8) }()
+			time.Sleep(6 * time.Millisecond) // it was refused, and will hear of that in 4 ms
+			s.set(func() { s.delay = time.Millisecond })
+			require.NoError(t, mine[0].Release(t.Context()))
+			begun := time.Now()
+			if mine[0] = <-got; time.Since(begun) > time.Second {
+				slow++
+			}
+			for _, p := range mine {
+				require.NoError(t, p.Release(t.Context()))
+			}
+		}, func(c *Config) { c.RetryHeld, c.TTL, c.MaxTTL = time.Minute, time.Hour, time.Hour })
+	}
+	require.Zero(t, slow, "of 20 waited for a poll although a permit was free")
+}
+
+func TestSecondHalfOfATryAsksForOtherSlots(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.holdSlots("name", time.Hour, upTo(15)...)
+		for range 20 { // the order of the slots is another one each time
+			permit, err := e.TryAcquirePermit(t.Context(), "name", 16, 0)
+			require.NoError(t, err)
+			require.Equal(t, 15, permit.Slot())
+			require.NoError(t, permit.Release(t.Context()))
+		}
+	}, func(c *Config) { c.Queue = 8 })
+}

@@ -60,7 +60,10 @@ func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, er
 
 // Done returns a channel that is closed when the Set is released or one lock is lost.
 func (s *Set) Done() <-chan struct{} {
-	s.once.Do(func() { s.context, _ = s.Context(context.Background()) })
+	s.once.Do(func() {
+		s.context, _ = s.Context(context.Background())
+		context.AfterFunc(s.context, s.stopRenewals)
+	})
 	return s.context.Done()
 }
 
@@ -73,7 +76,9 @@ func (s *Set) Context(parent context.Context) (context.Context, context.CancelFu
 func (s *Set) KeepAlive(max time.Duration) error {
 	s.Done()
 	err := s.first(func(i int) error { return s.locks[i].KeepAlive(max) })
-	context.AfterFunc(s.context, s.stopRenewals) // also of those that were kept alive before one was found lost
+	if !s.Valid() { // one was lost before all were kept alive
+		s.stopRenewals()
+	}
 	return err
 }
 

@@ -84,6 +84,7 @@ func (c *setContender) queueAll(ctx context.Context) error {
 		case w == nil:
 			return nil
 		}
+		c.withdraw() // who is before it may want to read
 		c.keptBy(n)
 		got, err := c.park(ctx, w)
 		if err != nil {
@@ -97,7 +98,6 @@ func (c *setContender) queueAll(ctx context.Context) error {
 func (c *setContender) keptBy(n *nameState) {
 	if n.name != c.name {
 		c.withdraw()
-		c.intended = clock.Instant{}
 	}
 	c.name, c.state = n.name, n
 }

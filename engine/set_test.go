@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -455,5 +456,22 @@ func TestSetsOfManyShardsDoNotBlockEachOther(t *testing.T) {
 		}
 		all.Wait()
 		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestSetKeptAliveAgainAndAgainDoesNotGrow(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		set := mustAcquireAll(t, e, "a", "b")
+		const calls = 50_000
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for range calls {
+			require.NoError(t, set.KeepAlive(time.Minute))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		require.NoError(t, set.Release(t.Context()))
+		require.Less(t, int(after.HeapObjects)-int(before.HeapObjects), calls/2)
 	})
 }

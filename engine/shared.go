@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -129,27 +130,31 @@ func (c *contender) keepReadersOut() {
 
 func (c *contender) intent(d time.Duration) pipeline.Request {
 	if c.intended = clock.Now(); c.keptFrom.IsZero() {
-		c.keptFrom = c.intended
+		c.keptFrom, c.intents = c.intended, token.For(c.e.cfg.Holder)
 	}
-	return pipeline.Request{Op: pipeline.Intend, Name: c.name, TTL: d}
+	return pipeline.Request{Op: pipeline.Intend, Name: c.name, Token: c.intents, TTL: d}
 }
 
-// withdraw lets readers in again, now that c waits no more.
+// withdraw lets readers in again, now that c waits no more for the name.
 func (c *contender) withdraw() {
 	if !c.intended.IsZero() {
 		c.e.at(c.name).Post(c.intent(0))
+		c.intended = clock.Instant{}
 	}
 }
 
-// awaken returns when a name may be free, or when an intent is to be repeated or may have ended.
+// awaken returns when a name may be free, when an intent is to be repeated or may have ended, or when a reader is to ask again.
 func (c *contender) awaken(ctx context.Context, name string) error {
-	if !c.asksSoon {
+	every := intentEvery
+	switch {
+	case c.kind == reads && c.asksSoon: // the end of the intent says that its writer has the name, or went
+		name = pipeline.IntentPrefix + name
+	case c.kind == reads: // other readers may have followed the writer before the masters were asked about the name
+		every <<= min(c.made-1, 5)
+	case !c.asksSoon:
 		return c.e.at(name).Await(ctx, name, c.e.cfg.RetryHeld)
 	}
-	if c.kind == reads { // the end of the intent says that its writer has the name, or went
-		name = pipeline.IntentPrefix + name
-	}
-	soon, cancel := context.WithTimeout(ctx, intentEvery)
+	soon, cancel := context.WithTimeout(ctx, every)
 	defer cancel()
 	if err := c.e.at(name).Await(soon, name, c.e.cfg.RetryHeld); soon.Err() == nil || ctx.Err() != nil {
 		return err

@@ -24,7 +24,7 @@ var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
 	Batch   = script("batch", "7505e7033e7ee6299529288c02afeb5393ead964")
-	Shared  = script("shared", "8f21572c99302a11bac49871092fc0523d0786f8")
+	Shared  = script("shared", "80971a045c3d4af506ecadabe36a5cc5b7383283")
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit

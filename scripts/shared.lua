@@ -84,8 +84,9 @@ local function verbs()
     return add(key, math.max(ends, now + lease), token)
   end
 
-  local function intend(key, _, lease, intent)
-    if lease == '0' then return pcall('DEL', intent) end
+  -- intend leaves an intent to the writer that was the first to set it: no other one ends it.
+  local function intend(key, token, lease, intent)
+    if lease == '0' then return pcall('GET', intent) == token and pcall('DEL', intent) or 0 end
     local value = pcall('GET', key)
     if type(value) == 'table' then
       local readers = pcall('ZCARD', key)
@@ -93,7 +94,8 @@ local function verbs()
     elseif not value or not isReader(value) then
       return 0
     end
-    local reply = pcall('SET', intent, '1', 'PX', lease)
+    local reply = pcall('SET', intent, token, 'NX', 'PX', lease)
+    if not reply then return pcall('PEXPIRE', intent, lease) end
     return reply.ok and 1 or reply
   end
 

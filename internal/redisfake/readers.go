@@ -26,7 +26,7 @@ func shared(d *dataSet, keys, args []string) any {
 		for i := from; i < to; i++ {
 			switch what := runs[0]; what[0] {
 			case '!':
-				answer[i] = d.intend(keys[i], keys[n+i], what[1:])
+				answer[i] = d.intend(keys[i], tokens[i], keys[n+i], what[1:])
 			case '+':
 				answer[i] = d.extendReader(keys[i], tokens[i], what[1:], now)
 			default:
@@ -93,14 +93,19 @@ func (d *dataSet) extendReader(name, token, ms string, now int64) byte {
 	return '1'
 }
 
-func (d *dataSet) intend(name, intent, ms string) byte {
+func (d *dataSet) intend(name, token, intent, ms string) byte {
 	if ms == "0" {
+		if !d.is(intent, token) {
+			return '0'
+		}
 		return byte('0' + d.delete(intent))
 	}
 	if d.readers(name) == nil && d.loneReader(name) == "" {
 		return '0'
 	}
-	d.set(intent, "1", int64(atoi(ms)))
+	if !d.setNX(intent, token, ms) {
+		d.pexpire(intent, int64(atoi(ms)))
+	}
 	return '1'
 }
 

@@ -11,7 +11,7 @@ const (
 	Release           // DEL if the value is token
 	Wait              // stand in line for the lock, or stay there (scripts/wait.lua)
 	Pass              // Release to the next in line, and leave the line (scripts/pass.lua)
-	Intend            // keep new readers out for TTL, if readers have the name, or refuse; TTL 0 lets them in again (scripts/shared.lua)
+	Intend            // keep new readers out for TTL, if readers have the name, or refuse; TTL 0 lets them in again, unless another Token did first (scripts/shared.lua)
 )
 
 // Takes reports whether the operation may give its token the lock. Masters that do not vote are not asked for it.
