@@ -230,7 +230,7 @@ func TestOperatorsLookAtGroups(t *testing.T) {
 	require.True(t, found.Held)
 	_, err = admin.Check(t.Context(), e.Engine)
 	require.ErrorIs(t, err, engine.ErrInvalid)
-	require.ErrorContains(t, err, "of several groups")
+	require.ErrorContains(t, err, "check each of its Groups()")
 }
 
 func TestTheLocksOfAllGroupsAreMeasuredTogether(t *testing.T) {
