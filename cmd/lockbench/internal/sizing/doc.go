@@ -28,8 +28,9 @@
 //	               A lease counts from when its renewal was sent; the next one is due T/3 after
 //	               the answer, and if it fails is retried after T/24. outage is twice the longest
 //	               time without a quorum, plus the time until the masters are dialled again.
-//	longest TTL    (RTO - the longest RetryHeld - quorum)/(1+rho) - 1ms: a crashed holder's key
-//	               expires by a slow clock, then the next caller polls and acquires.
+//	longest TTL    (RTO - the longest RetryHeld - quorum - jump)/(1+rho) - 1ms: a crashed holder's
+//	               key expires by a slow clock, which may step back by the longest jump seen. Then
+//	               the next caller polls and acquires.
 //	MaxTTL         the longest TTL, or the engine's default if that is shorter; at least T. A
 //	               restarted master has no vote for that time.
 //	Drift          the engine's default, or the difference between the rates of two clocks if

@@ -132,7 +132,7 @@ func Size(m Measured, ask Ask) Sizes {
 		s.Warnings = append(slices.Clone(s.Warnings), "the rate of a master's clock was not seen: measure for longer; until then the usual allowance is assumed for it")
 	}
 	_, last := redlock.HeldDelay(held)
-	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took)/(1+clocks.rho)) - time.Millisecond)
+	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took-clocks.jump)/(1+clocks.rho)) - time.Millisecond)
 	s.Slowest = clocks.worst
 
 	work := s.Acquire.Took + s.Hold.Took
@@ -154,7 +154,7 @@ func Size(m Measured, ask Ask) Sizes {
 		TTL: ttl, MaxTTL: max(ttl, min(s.Most, redlock.DefaultMaxTTL)), MasterTimeout: timeout, Drift: clocks.drift(ttl),
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
 	}
-	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + s.Quorum.Took
+	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + s.Quorum.Took
 	s.Clocks = time.Duration(clocks.rho*float64(ttl)) + clocks.c
 	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
 	s.Lost = min(s.LostHold+s.LostPause, 1)

@@ -117,6 +117,21 @@ func TestALongerRTOIsMissedAndSaid(t *testing.T) {
 	require.LessOrEqual(t, s.Blocks, ask.RTO)
 }
 
+// A key expires later on a master whose clock steps back.
+func TestAJumpOfAClockBlocksAsLongAsIt(t *testing.T) {
+	m, ask := quiet(), holding(100*ms)
+	ask.RTO = 6 * time.Second
+	still := Size(m, ask)
+	m.Clocks = []bench.Clock{{JumpNs: int64(2 * time.Second)}}
+	s := Size(m, ask)
+	require.InDelta(t, float64(still.Most-2*time.Second), float64(s.Most), float64(100*ms), "less the jump, rounded")
+	_, last := redlock.HeldDelay(s.Config.RetryHeld)
+	require.InDelta(t, float64(s.Config.TTL+2*time.Second+last+s.Quorum.Took), float64(s.Blocks), float64(s.Config.TTL)*0.011)
+	require.True(t, s.Missed, "and that is said")
+	ask.RTO = s.Blocks + time.Second
+	require.False(t, Size(m, ask).Missed)
+}
+
 func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	m := quiet()
 	for i := range m.Rounds {

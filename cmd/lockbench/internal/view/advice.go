@@ -159,7 +159,7 @@ func (b *Blocks) explained(a *result.Advice) {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
 	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
-	b.Line("  longest T = (--rto - longest RetryHeld - quorum) / (1 + Drift) - 1ms = %s", ns(a.Most))
+	b.Line("  longest T = (--rto - longest RetryHeld - quorum - jump) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
 	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
 	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
