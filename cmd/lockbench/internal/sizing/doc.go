@@ -37,7 +37,8 @@
 //	               that is larger; plus the jumps seen, as a share of T. Since it is below 0.5, T
 //	               is at least jump/(0.49-rho).
 //	RetryHeld      the delay at which waiters without a wake-up leave the lock free for a tenth
-//	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms.
+//	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms. It is shorter
+//	               if the RTO would be missed else, or locks be renewed only for it.
 //	RetrySplit     the span with the shortest mean time to a decided vote (BestSpread).
 //	lost           longer holds, and pauses longer than any in the watched time L. With 95 %, at
 //	               most 3/L such pauses come, so a mean hold of h meets one with probability

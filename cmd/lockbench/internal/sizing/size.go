@@ -125,14 +125,16 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
 	s.Hold, s.MeanHold = m.hold(ask)
 
-	held, split, votes := m.retries(trip, s.MeanHold, s.Waiters)
-	s.SplitShare = votes
 	clocks := clocksOf(m.Clocks)
 	if clocks.unseen {
 		s.Warnings = append(slices.Clone(s.Warnings), "the rate of a master's clock was not seen: measure for longer; until then the usual allowance is assumed for it")
 	}
-	_, last := redlock.HeldDelay(held)
-	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took-clocks.jump)/(1+clocks.rho)) - time.Millisecond)
+	room := ask.RTO - s.Quorum.Took - clocks.jump // for the key of a crashed holder, and a waiter's delay
+	most := func(held time.Duration) time.Duration {
+		_, last := redlock.HeldDelay(held)
+		return roundDown(time.Duration(float64(room-last)/(1+clocks.rho)) - time.Millisecond)
+	}
+	s.Most = most(shortestHeld(trip))
 	s.Slowest = clocks.worst
 
 	work := s.Acquire.Took + s.Hold.Took
@@ -150,11 +152,15 @@ func Size(m Measured, ask Ask) Sizes {
 	}
 	s.Missed = s.Least > s.Most
 	ttl := RoundUp(s.Least)
+	expires := time.Duration(float64(ttl+2*time.Millisecond) * (1 + clocks.rho)) // as in most, and rounding
+	held, split, votes := m.retries(trip, s.MeanHold, (room-expires)/3*2, s.Waiters)
+	s.Most, s.SplitShare = most(held), votes
 	s.Config = Config{
 		TTL: ttl, MaxTTL: max(ttl, min(s.Most, redlock.DefaultMaxTTL)), MasterTimeout: timeout, Drift: clocks.drift(ttl),
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
 	}
-	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + s.Quorum.Took
+	_, last := redlock.HeldDelay(held)
+	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + ask.RTO - room
 	s.Clocks = time.Duration(clocks.rho*float64(ttl)) + clocks.c
 	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
 	s.Lost = min(s.LostHold+s.LostPause, 1)

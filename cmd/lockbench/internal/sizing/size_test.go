@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/engine"
 	"muxlock/internal/redlock"
 )
 
@@ -115,6 +117,70 @@ func TestALongerRTOIsMissedAndSaid(t *testing.T) {
 	s = Size(quiet(), ask)
 	require.False(t, s.Missed)
 	require.LessOrEqual(t, s.Blocks, ask.RTO)
+}
+
+func TestWaitersPollMoreOftenWhereTheRTOWouldElseBeMissed(t *testing.T) {
+	m, ask := quiet(), holding(2*time.Second)
+	ask.RTO = time.Second
+	s := Size(m, ask)
+	require.True(t, s.Config.Renew)
+	require.False(t, s.Missed)
+	require.LessOrEqual(t, s.Blocks, ask.RTO)
+	require.Equal(t, 110*ms, s.Config.RetryHeld, "less than for so long a hold")
+	require.GreaterOrEqual(t, s.Most, s.Config.TTL)
+	require.LessOrEqual(t, s.Config.RetrySplit, s.Config.RetryHeld)
+
+	ask.RTO = 2700 * ms
+	s = Size(m, ask)
+	require.False(t, s.Config.Renew, "nor are locks renewed for it")
+	require.LessOrEqual(t, s.Blocks, ask.RTO)
+	require.Less(t, s.Config.RetryHeld, 250*ms)
+	ask.RTO = 10 * time.Second
+	require.Equal(t, 250*ms, Size(m, ask).Config.RetryHeld)
+
+	ask.RTO = 500 * ms
+	s = Size(m, ask)
+	require.True(t, s.Missed)
+	require.Equal(t, 11*ms, s.Config.RetryHeld, "ten round trips")
+}
+
+func TestAnAdviceThatMissesNothingBlocksForNoLongerThanTheRTO(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	between := func(least, most float64) time.Duration {
+		return time.Duration(1e9 * least * math.Pow(most/least, rng.Float64()))
+	}
+	for range 3000 {
+		m := Measured{Masters: 1 + rng.IntN(7), Fencing: rng.IntN(2) == 0, Shared: rng.IntN(2) == 0, Watched: between(1, 1e5), Pauses: []Moment{{Took: between(1e-3, 1)}}}
+		base := between(1e-4, 3)
+		for i := range 200 {
+			r := Round{At: time.Duration(i) * m.Watched / 200}
+			for range m.Masters {
+				r.Trips = append(r.Trips, time.Duration(float64(base)*(0.5+rng.ExpFloat64())))
+			}
+			m.Rounds = append(m.Rounds, r)
+		}
+		if rng.IntN(3) == 0 {
+			m.Clocks = []bench.Clock{{PPM: rng.NormFloat64() * 3e4, PPMError: rng.ExpFloat64() * 1e4, JumpNs: int64(rng.ExpFloat64() * 1e8)}}
+		}
+		hold := bench.Exp(between(1e-3, 100))
+		ask := Ask{Eps: math.Pow(10, -1-8*rng.Float64()), RTO: between(0.01, 1e4), Pause: between(1e-3, 2), Hold: &hold}
+		s := Size(m, ask)
+		what := []any{"%+v of %+v", s, ask}
+		require.Equal(t, s.Missed, s.Least > s.Most, what...)
+		if !s.Missed {
+			require.LessOrEqual(t, s.Blocks, ask.RTO, what...)
+			require.LessOrEqual(t, s.Config.TTL, s.Most, what...)
+		}
+		require.LessOrEqual(t, s.Config.RetrySplit, s.Config.RetryHeld, what...)
+		c := engine.Config{Masters: make([]string, m.Masters), TTL: s.Config.TTL, MaxTTL: s.Config.MaxTTL, MasterTimeout: s.Config.MasterTimeout, Drift: s.Config.Drift,
+			RetryHeld: s.Config.RetryHeld, RetrySplit: s.Config.RetrySplit, Fencing: s.Config.Fencing}
+		for i := range c.Masters {
+			c.Masters[i] = fmt.Sprint("m:", i+1)
+		}
+		if !s.Missed {
+			require.NoError(t, c.Validate(), what...)
+		}
+	}
 }
 
 // A key expires later on a master whose clock steps back.
