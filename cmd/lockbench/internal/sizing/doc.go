@@ -26,8 +26,11 @@
 //	               then, however long the hold:
 //	               T*(1-rho-1/3-1/24) - c >= 2*quorum + max(pause, outage, MasterTimeout)
 //	               A lease counts from when its renewal was sent; the next one is due T/3 after
-//	               the answer, and if it fails is retried after T/24. outage is twice the longest
-//	               time without a quorum, plus the time until the masters are dialled again.
+//	               the answer, and if it fails is retried after T/24. After a late acquire the
+//	               first renewal is due at once:
+//	               T*(1-rho-1/24) - c >= acquire + quorum + max(pause, outage, MasterTimeout)
+//	               outage is twice the longest time without a quorum, plus the time until the
+//	               masters are dialled again.
 //	longest TTL    (RTO - the longest RetryHeld - quorum - jump)/(1+rho) - 1ms: a crashed holder's
 //	               key expires by a slow clock, which may step back by the longest jump seen. Then
 //	               the next caller polls and acquires.

@@ -144,11 +144,13 @@ func Size(m Measured, ask Ask) Sizes {
 	if renew {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
 		// The lease must outlast the longest of: pauses during one usual renewal, an outage of all
-		// masters, a try that ends with MasterTimeout. To that come the time until the renewal is
-		// due, the delay before it is retried, and two quorums: validity counts from when the last
-		// renewal was sent, and the next is due T/3 after its answer.
+		// masters, a try that ends with MasterTimeout. To that come the delay before the renewal is
+		// retried, and its quorum. Validity counts from when the last renewal was sent, and the next is
+		// due T/3 after its answer; or from when the acquire was sent, and after a late one the first
+		// is due at once.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		s.Least = clocks.lease(2*s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
+		next := max(s.Pause.Took, s.Outage.Took, timeout) + s.Quorum.Took
+		s.Least = max(clocks.lease(s.Quorum.Took+next, 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL), clocks.lease(s.Acquire.Took+next, 1.0/redlock.RetriesPerTTL))
 	}
 	s.Missed = s.Least > s.Most
 	ttl := RoundUp(s.Least)

@@ -153,8 +153,9 @@ func (b *Blocks) explained(a *result.Advice) {
 	b.Table(t)
 	b.Line("Formulas, T the TTL:")
 	if a.Config.Renew {
-		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
-			ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL, ns(a.Least))
+		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d), or after a late acquire",
+			ns(a.Quorum.Took), ns(a.Config.MasterTimeout), ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL)
+		b.Line("  T = (acquire %s + quorum + the longest of the same + clocks) / (1 - Drift - 1/%d), whichever is longer: %s", ns(a.Acquire.Took), redlock.RetriesPerTTL, ns(a.Least))
 	} else {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
