@@ -17,8 +17,9 @@
 //	               its median without the most important master; at most a tenth of the RTO, but
 //	               at least 50ms and twice the median of a quorum.
 //	acquire        a winning attempt takes at most MasterTimeout, since the engine then gives up.
-//	               Fencing doubles that; shared names add the time of a hand-over. So a quorum
-//	               never comes too late for its lease.
+//	               Fencing doubles that; shared names add the time of a hand-over, the default or
+//	               the longest seen. The engine extends a lease first of which less than half is
+//	               left, so half of it is the most. A quorum never comes too late for its lease.
 //	pause          the most time that pauses took from a stretch of work of this length, plus the
 //	               longest pause; or --pause, if that is longer.
 //	TTL            T*(1-rho) - c >= acquire + hold + pause, with hold at the quantile of --eps.

@@ -122,7 +122,7 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Trip = trip
 	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
 	timeout := RoundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
-	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
+	s.Acquire = Part{Took: m.longestAttempt(timeout, 0), From: Bounded}
 	s.Hold, s.MeanHold = m.hold(ask)
 
 	clocks := clocksOf(m.Clocks)
@@ -137,9 +137,10 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Most = most(shortestHeld(trip))
 	s.Slowest = clocks.worst
 
-	work := s.Acquire.Took + s.Hold.Took
-	s.Pause = m.pause(work, ask)
-	s.Least = clocks.lease(work+s.Pause.Took, 0)
+	s.Pause = m.pause(s.Acquire.Took+s.Hold.Took, ask)
+	next := s.Hold.Took + s.Pause.Took
+	s.Acquire.Took = m.longestAttempt(timeout, next)
+	s.Least = clocks.lease(s.Acquire.Took+next, 0)
 	renew := s.Least > s.Most
 	if renew {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
@@ -149,7 +150,8 @@ func Size(m Measured, ask Ask) Sizes {
 		// due T/3 after its answer; or from when the acquire was sent, and after a late one the first
 		// is due at once.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		next := max(s.Pause.Took, s.Outage.Took, timeout) + s.Quorum.Took
+		next = max(s.Pause.Took, s.Outage.Took, timeout) + s.Quorum.Took
+		s.Acquire.Took = m.longestAttempt(timeout, next*12/11) // half of the lease, less T/24
 		s.Least = max(clocks.lease(s.Quorum.Took+next, 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL), clocks.lease(s.Acquire.Took+next, 1.0/redlock.RetriesPerTTL))
 	}
 	s.Missed = s.Least > s.Most
@@ -200,8 +202,10 @@ func (m Measured) withoutOne() (worst Part) {
 }
 
 // longestAttempt returns the most validity that an acquire can use up. The engine lets one trip
-// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process.
-func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
+// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process by
+// Config.HandOverTime, of which only the longest hand-over is known. It extends a lease first that
+// has less than half left, so hand-overs need no lease that is longer than twice half.
+func (m Measured) longestAttempt(timeout, half time.Duration) time.Duration {
 	most := timeout
 	if m.Fencing {
 		most *= 2
@@ -209,7 +213,7 @@ func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 	if m.Shared {
 		most += redlock.DefaultHandOverTime
 	}
-	return most
+	return max(most, min(m.HandOvers.Longest(), half))
 }
 
 // hold returns the hold at the quantile of ask.Eps if the samples show it, else the longest, and

@@ -122,6 +122,30 @@ func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
 	require.Zero(t, Size(m, holding(time.Hour)).Outage.Took, "it was the holder that paused")
 }
 
+func TestHandOversCountAsLongAsTheyWereSeenAndUpToHalfOfALease(t *testing.T) {
+	m := quiet()
+	m.Shared = true
+	acquire := func(longest, hold time.Duration) Sizes {
+		m.HandOvers = Count([]time.Duration{ms, longest}, nil, 0)
+		return Size(m, holding(hold))
+	}
+	require.Equal(t, 70*ms, acquire(69*ms, 200*ms).Acquire.Took, "the engine's default bound is longer")
+	s := acquire(320*ms, 200*ms)
+	require.Equal(t, 320*ms, s.Acquire.Took)
+	require.InDelta(t, float64(1020*ms), float64(usable(s.Least)), float64(time.Microsecond))
+
+	// A lease of which less than half is left is extended first, or was passed on and is renewed at once.
+	s = acquire(8*time.Second, 200*ms)
+	require.Equal(t, 700*ms, s.Acquire.Took, "hold and pause")
+	require.GreaterOrEqual(t, s.Config.TTL/2, 700*ms)
+	s = acquire(8*time.Second, time.Hour)
+	require.True(t, s.Config.Renew)
+	next := s.Pause.Took + s.Quorum.Took + redlock.RenewalRetry(s.Least)
+	require.GreaterOrEqual(t, s.Least/2, next)
+	require.InEpsilon(t, s.Least/2, next, 0.03, "no longer than that, and the clocks")
+	require.Equal(t, 70*ms, acquire(0, time.Hour).Acquire.Took)
+}
+
 func TestALongerRTOIsMissedAndSaid(t *testing.T) {
 	ask := holding(time.Hour)
 	ask.RTO = 600 * ms
