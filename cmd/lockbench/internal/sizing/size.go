@@ -86,7 +86,7 @@ type Sizes struct {
 	Lost       float64 `json:"lost_at_most"`
 	LostHold   float64 `json:"lost_to_hold"`
 	LostPause  float64 `json:"lost_to_pause"`
-	SplitShare float64 `json:"split_share"` // of votes, with one master down
+	SplitShare float64 `json:"split_share"` // of votes; of an odd number of masters, one is down
 
 	// Spread has 95 % intervals. A size decided by a constant or by the longest time has none.
 	Spread Spread `json:"spread"`

@@ -62,7 +62,10 @@ func settings(a *result.Advice) [][3]string {
 	case a.Masters == 1:
 		split = "four round trips: a single master splits no vote"
 	case a.SplitShare > 0:
-		split = fmt.Sprintf("%s of the votes of %d at once split, with one down", units.Share(a.SplitShare), a.Waiters)
+		split = fmt.Sprintf("%s of the votes of %d at once split", units.Share(a.SplitShare), a.Waiters)
+		if a.Masters%2 == 1 { // which all together split no vote of two
+			split += ", with one down"
+		}
 	}
 	drift := "the engine's default; the clocks were not watched"
 	switch {
