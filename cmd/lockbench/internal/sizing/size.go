@@ -164,7 +164,7 @@ func Size(m Measured, ask Ask) Sizes {
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
 	}
 	_, last := redlock.HeldDelay(held)
-	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + ask.RTO - room
+	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + s.Quorum.Took
 	s.Clocks = time.Duration(clocks.rho*float64(ttl)) + clocks.c
 	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
 	s.Lost = min(s.LostHold+s.LostPause, 1)
