@@ -89,8 +89,11 @@ func Trial(c result.Config, a *result.Advice) string {
 		add("hold", hold.String())
 		percent := sizing.RoundUp(time.Duration(limit * 100e9)).Seconds()
 		add("slo", "lost_validity_rate<="+strconv.FormatFloat(percent, 'f', -1, 64)+"%")
-		if same && c.Dist != (bench.Dist{}) { // who queues for a name at the end gets no lock
+		if same && c.Dist != (bench.Dist{}) { // else implied: but who queues for a name may get no lock
 			add("slo", "failure_rate<=100%")
+			if c.Rate > 0 {
+				add("slo", "goodput>=0%")
+			}
 		}
 	}
 	add("duration", flagTime((length + time.Second - 1).Truncate(time.Second)))

@@ -101,15 +101,17 @@ func TestALightLoadOfAdviseIsNoLoadOfATrial(t *testing.T) {
 
 func TestATrialHoldsAsTheLoadDidOrForTheAdvisedTime(t *testing.T) {
 	load := measuredBy(t, "run", "--rate=200", "--keys=50", "--hold=exp:20ms", "--workers=40")
-	_, p := trial(t, load, advised(measured(12_000, 20*ms), asking("")))
+	line, p := trial(t, load, advised(measured(12_000, 20*ms), asking("")))
 	require.Equal(t, load.Hold, p.Load.Hold)
 	require.Equal(t, 200.0, p.Load.Rate)
 	require.Equal(t, 50, p.Load.Keys)
+	require.Contains(t, line, "--slo 'failure_rate<=100%' --slo 'goodput>=0%'", "the load may ask too much of its names")
+	require.Len(t, p.Objectives, 3)
 	require.Equal(t, bench.Uniform(), p.Load.Dist)
 	require.Equal(t, 40, p.Load.Workers)
 	require.Equal(t, 24*time.Second, p.Load.Duration, "6 over the share of 0.13%, at the pace of the load")
 
-	line, p := trial(t, load, advised(measured(12_000, 20*ms), asking("3s")))
+	line, p = trial(t, load, advised(measured(12_000, 20*ms), asking("3s")))
 	require.NotContains(t, line, "--rate", "the workers are too few for that")
 	require.NotContains(t, line, "--keys", "nor do they queue for names")
 	require.Equal(t, bench.Fixed(3*time.Second), p.Load.Hold)

@@ -122,7 +122,7 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Trip = trip
 	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
 	timeout := RoundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
-	s.Acquire = Part{Took: m.longestAttempt(timeout, 0), From: Bounded}
+	attempt, handed := m.longestAttempt(timeout), m.HandOvers.Longest()
 	s.Hold, s.MeanHold = m.hold(ask)
 
 	clocks := clocksOf(m.Clocks)
@@ -137,9 +137,11 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Most = most(shortestHeld(trip))
 	s.Slowest = clocks.worst
 
-	s.Pause = m.pause(s.Acquire.Took+s.Hold.Took, ask)
+	s.Pause = m.pause(attempt+s.Hold.Took, ask)
 	next := s.Hold.Took + s.Pause.Took
-	s.Acquire.Took = m.longestAttempt(timeout, next)
+	// A hand-over leaves half of the lease, or the engine extends it first. If half suffices for what is
+	// next, so do longer hand-overs.
+	s.Acquire = Part{Took: max(attempt, min(handed, next)), From: Bounded}
 	s.Least = clocks.lease(s.Acquire.Took+next, 0)
 	renew := s.Least > s.Most
 	if renew {
@@ -151,7 +153,7 @@ func Size(m Measured, ask Ask) Sizes {
 		// is due at once.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
 		next = max(s.Pause.Took, s.Outage.Took, timeout) + s.Quorum.Took
-		s.Acquire.Took = m.longestAttempt(timeout, next*12/11) // half of the lease, less T/24
+		s.Acquire.Took = max(attempt, min(handed, next*12/11)) // half of the lease, less T/24
 		s.Least = max(clocks.lease(s.Quorum.Took+next, 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL), clocks.lease(s.Acquire.Took+next, 1.0/redlock.RetriesPerTTL))
 	}
 	s.Missed = s.Least > s.Most
@@ -202,10 +204,9 @@ func (m Measured) withoutOne() (worst Part) {
 }
 
 // longestAttempt returns the most validity that an acquire can use up. The engine lets one trip
-// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process by
-// Config.HandOverTime, of which only the longest hand-over is known. It extends a lease first that
-// has less than half left, so hand-overs need no lease that is longer than twice half.
-func (m Measured) longestAttempt(timeout, half time.Duration) time.Duration {
+// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process. A longer
+// bound than the default shows in m.HandOvers alone.
+func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 	most := timeout
 	if m.Fencing {
 		most *= 2
@@ -213,7 +214,7 @@ func (m Measured) longestAttempt(timeout, half time.Duration) time.Duration {
 	if m.Shared {
 		most += redlock.DefaultHandOverTime
 	}
-	return max(most, min(m.HandOvers.Longest(), half))
+	return most
 }
 
 // hold returns the hold at the quantile of ask.Eps if the samples show it, else the longest, and

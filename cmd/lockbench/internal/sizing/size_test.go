@@ -57,6 +57,7 @@ func TestTheLongestPauseCountsTwiceAndAnAssumedOneWhereThatIsLonger(t *testing.T
 	require.Equal(t, Part{Took: 600 * ms, From: Seen, N: 2, Longest: 300 * ms}, Size(m, holding(50*ms)).Pause)
 	m.Pauses = append(m.Pauses, Moment{At: 6 * time.Second, Took: 200 * ms})
 	require.Equal(t, 800*ms, Size(m, holding(time.Second)).Pause.Took, "two in one hold, and the longest once more")
+	require.Equal(t, 800*ms, Size(m, holding(680*ms)).Pause.Took, "or in the acquire and the hold")
 }
 
 func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
@@ -499,8 +500,9 @@ func TestALeaseAsLongAsTheRTOAllowsIsNotRenewed(t *testing.T) {
 	ask := holding(200*ms + 400*time.Microsecond)
 	s := Size(quiet(), ask)
 	require.Equal(t, 760*ms, s.Least)
-	ask.RTO = 830 * ms
+	ask.RTO = 787 * ms // 760 ms and 1 by a slow clock, the shortest RetryHeld and a quorum
 	s = Size(quiet(), ask)
+	require.Equal(t, 11*ms, s.Config.RetryHeld)
 	require.Equal(t, s.Most, s.Least)
 	require.False(t, s.Config.Renew)
 	require.False(t, s.Missed)
@@ -514,6 +516,8 @@ func TestSizesOfAQuietMeasurement(t *testing.T) {
 	require.Equal(t, 2, s.Waiters)
 	require.Equal(t, 3.0, s.Slowest)
 	require.Equal(t, 1006*time.Microsecond, s.Quorum.Took)
+	require.Equal(t, 1003*time.Microsecond, s.Trip)
+	require.Equal(t, Part{Took: 50 * ms, From: Bounded}, s.Acquire)
 	require.Equal(t, 38*ms, s.Config.RetryHeld)
 	require.Equal(t, 29_000*ms, s.Most, "30 s, less 57 ms and a quorum, over 1.01")
 	require.Equal(t, s.Most, s.Config.MaxTTL)
