@@ -171,6 +171,9 @@ func TestWaitersPollMoreOftenWhereTheRTOWouldElseBeMissed(t *testing.T) {
 	require.GreaterOrEqual(t, s.Most, s.Config.TTL)
 	require.LessOrEqual(t, s.Config.RetrySplit, s.Config.RetryHeld)
 
+	ask.RTO = 950 * ms
+	require.Equal(t, 79*ms, Size(m, ask).Config.RetryHeld, "two thirds of what 822 ms by a slow clock and a quorum leave")
+
 	ask.RTO = 2700 * ms
 	s = Size(m, ask)
 	require.False(t, s.Config.Renew, "nor are locks renewed for it")
