@@ -17,8 +17,9 @@
 //	               its median without the most important master; at most a tenth of the RTO, but
 //	               at least 50ms and twice the median of a quorum.
 //	acquire        a winning attempt takes at most MasterTimeout, since the engine then gives up.
-//	               Fencing doubles that; shared names add the time of a hand-over. So a quorum
-//	               never comes too late for its lease.
+//	               Fencing doubles that; shared names add the time of a hand-over, the default or
+//	               the longest seen. The engine extends a lease first of which less than half is
+//	               left, so half of it is the most. A quorum never comes too late for its lease.
 //	pause          the most time that pauses took from a stretch of work of this length, plus the
 //	               longest pause; or --pause, if that is longer.
 //	TTL            T*(1-rho) - c >= acquire + hold + pause, with hold at the quantile of --eps.
@@ -26,17 +27,22 @@
 //	               then, however long the hold:
 //	               T*(1-rho-1/3-1/24) - c >= 2*quorum + max(pause, outage, MasterTimeout)
 //	               A lease counts from when its renewal was sent; the next one is due T/3 after
-//	               the answer, and if it fails is retried after T/24. outage is twice the longest
-//	               time without a quorum, plus the time until the masters are dialled again.
-//	longest TTL    (RTO - the longest RetryHeld - quorum)/(1+rho) - 1ms: a crashed holder's key
-//	               expires by a slow clock, then the next caller polls and acquires.
+//	               the answer, and if it fails is retried after T/24. After a late acquire the
+//	               first renewal is due at once:
+//	               T*(1-rho-1/24) - c >= acquire + quorum + max(pause, outage, MasterTimeout)
+//	               outage is twice the longest time without a quorum, plus the time until the
+//	               masters are dialled again.
+//	longest TTL    (RTO - the longest RetryHeld - quorum - jump)/(1+rho) - 1ms: a crashed holder's
+//	               key expires by a slow clock, which may step back by the longest jump seen. Then
+//	               the next caller polls and acquires.
 //	MaxTTL         the longest TTL, or the engine's default if that is shorter; at least T. A
 //	               restarted master has no vote for that time.
 //	Drift          the engine's default, or the difference between the rates of two clocks if
 //	               that is larger; plus the jumps seen, as a share of T. Since it is below 0.5, T
 //	               is at least jump/(0.49-rho).
 //	RetryHeld      the delay at which waiters without a wake-up leave the lock free for a tenth
-//	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms.
+//	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms. It is shorter
+//	               if the RTO would be missed else, or locks be renewed only for it.
 //	RetrySplit     the span with the shortest mean time to a decided vote (BestSpread).
 //	lost           longer holds, and pauses longer than any in the watched time L. With 95 %, at
 //	               most 3/L such pauses come, so a mean hold of h meets one with probability

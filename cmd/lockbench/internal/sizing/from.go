@@ -160,7 +160,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 		}
 		return t
 	}
-	m.Acquires, m.Holds = read("acquire", p.Acquires), read("hold", p.Holds)
+	m.Acquires, m.HandOvers, m.Holds = read("acquire", p.Acquires), read("hand-over", p.HandOvers), read("hold", p.Holds)
 	read("pause", p.Pauses)
 	if err == nil && len(m.Acquires.took) == 0 {
 		err = fmt.Errorf("%w: nothing was acquired: measure while the process locks", ErrTooLittle)

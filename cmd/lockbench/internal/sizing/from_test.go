@@ -154,12 +154,13 @@ func TestProcessHasItsLongestTimesAndTheOthersAsTheirBuckets(t *testing.T) {
 	m.Warnings = nil
 	require.Equal(t, Measured{
 		Masters: 3, Fencing: true, Procs: 1, Watched: time.Minute, Pauses: []Moment{{5, 7}},
-		Acquires: Count([]time.Duration{0, 10, 11, 20}, []int64{1, 2, 1, 3}, 0), Holds: Count([]time.Duration{30}, []int64{2}, 0),
+		Acquires: Count([]time.Duration{0, 10, 11, 20}, []int64{1, 2, 1, 3}, 0), HandOvers: Count(nil, nil, 0), Holds: Count([]time.Duration{30}, []int64{2}, 0),
 	}, m)
-	p.HandOvers.Count = 1
+	p.HandOvers = engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 300, Count: 1}}}
 	m, err = FromProcess(p)
 	require.NoError(t, err)
 	require.True(t, m.Shared)
+	require.Equal(t, Count([]time.Duration{300}, nil, 0), m.HandOvers)
 }
 
 func TestProcessThatIsDamagedIsRefused(t *testing.T) {
@@ -167,6 +168,7 @@ func TestProcessThatIsDamagedIsRefused(t *testing.T) {
 		"acquires have buckets out of order":                  func(p *engine.Measurements) { p.Acquires.Buckets[1].Most = 0 },
 		"holds have a count of 3, and 2":                      func(p *engine.Measurements) { p.Holds.Count = 3 },
 		"pauses have buckets out of order, or with a wrong c": func(p *engine.Measurements) { p.Pauses.Buckets[0].Count = 0 },
+		"hand-overs have a count of 1, and 0":                 func(p *engine.Measurements) { p.HandOvers.Count = 1 },
 		"nothing was acquired":                                func(p *engine.Measurements) { p.Acquires = engine.Durations{} },
 	} {
 		p := process()

@@ -12,7 +12,7 @@ import (
 type clocks struct {
 	rho    float64
 	c      time.Duration
-	jump   time.Duration // part of c
+	jump   time.Duration // longest seen, part of c
 	worst  float64       // rate of the worst clock, ppm
 	unseen bool          // the rate of one is not known
 }

@@ -19,12 +19,18 @@ const (
 	unknownSplit = 4 // span in round trips, without probes
 )
 
-// retries returns RetryHeld and RetrySplit, and the share of votes that still split.
-func (m Measured) retries(trip, hold time.Duration, waiters int) (held, split time.Duration, votes float64) {
+// shortestHeld returns the least RetryHeld: more frequent polls would be a load.
+func shortestHeld(trip time.Duration) time.Duration {
+	return RoundUp(min(max(pollsPerTrip*trip, shortestPoll), longestPoll))
+}
+
+// retries returns RetryHeld and RetrySplit, and the share of votes that still split. RetryHeld is at
+// most longest, unless that is below the least.
+func (m Measured) retries(trip, hold, longest time.Duration, waiters int) (held, split time.Duration, votes float64) {
 	release, _ := m.Releases.Quantile(0.5)
 	undo := trip + cmp.Or(release, trip)
 	wanted := gapPart * float64(undo+hold) / HeldGap(time.Second, waiters-1) * float64(time.Second) // a gap is linear in the delay
-	held = RoundUp(min(max(time.Duration(wanted), pollsPerTrip*trip, shortestPoll), longestPoll))
+	held = max(min(RoundUp(min(time.Duration(wanted), longestPoll)), roundDown(longest)), shortestHeld(trip))
 
 	area, span := m.SplitArea(), unknownSplit*trip
 	if area > 0 {

@@ -86,7 +86,7 @@ type Sizes struct {
 	Lost       float64 `json:"lost_at_most"`
 	LostHold   float64 `json:"lost_to_hold"`
 	LostPause  float64 `json:"lost_to_pause"`
-	SplitShare float64 `json:"split_share"` // of votes, with one master down
+	SplitShare float64 `json:"split_share"` // of votes; of an odd number of masters, one is down
 
 	// Spread has 95 % intervals. A size decided by a constant or by the longest time has none.
 	Spread Spread `json:"spread"`
@@ -122,39 +122,51 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Trip = trip
 	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
 	timeout := RoundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
-	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
+	attempt, handed := m.longestAttempt(timeout), m.HandOvers.Longest()
 	s.Hold, s.MeanHold = m.hold(ask)
 
-	held, split, votes := m.retries(trip, s.MeanHold, s.Waiters)
-	s.SplitShare = votes
 	clocks := clocksOf(m.Clocks)
 	if clocks.unseen {
 		s.Warnings = append(slices.Clone(s.Warnings), "the rate of a master's clock was not seen: measure for longer; until then the usual allowance is assumed for it")
 	}
-	_, last := redlock.HeldDelay(held)
-	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took)/(1+clocks.rho)) - time.Millisecond)
+	room := ask.RTO - s.Quorum.Took - clocks.jump // for the key of a crashed holder, and a waiter's delay
+	most := func(held time.Duration) time.Duration {
+		_, last := redlock.HeldDelay(held)
+		return roundDown(time.Duration(float64(room-last)/(1+clocks.rho)) - time.Millisecond)
+	}
+	s.Most = most(shortestHeld(trip))
 	s.Slowest = clocks.worst
 
-	work := s.Acquire.Took + s.Hold.Took
-	s.Pause = m.pause(work, ask)
-	s.Least = clocks.lease(work+s.Pause.Took, 0)
+	s.Pause = m.pause(attempt+s.Hold.Took, ask)
+	next := s.Hold.Took + s.Pause.Took
+	// A hand-over leaves half of the lease, or the engine extends it first. If half suffices for what is
+	// next, so do longer hand-overs.
+	s.Acquire = Part{Took: max(attempt, min(handed, next)), From: Bounded}
+	s.Least = clocks.lease(s.Acquire.Took+next, 0)
 	renew := s.Least > s.Most
 	if renew {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
 		// The lease must outlast the longest of: pauses during one usual renewal, an outage of all
-		// masters, a try that ends with MasterTimeout. To that come the time until the renewal is
-		// due, the delay before it is retried, and two quorums: validity counts from when the last
-		// renewal was sent, and the next is due T/3 after its answer.
+		// masters, a try that ends with MasterTimeout. To that come the delay before the renewal is
+		// retried, and its quorum. Validity counts from when the last renewal was sent, and the next is
+		// due T/3 after its answer; or from when the acquire was sent, and after a late one the first
+		// is due at once.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		s.Least = clocks.lease(2*s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
+		next = max(s.Pause.Took, s.Outage.Took, timeout) + s.Quorum.Took
+		s.Acquire.Took = max(attempt, min(handed, next*12/11)) // half of the lease, less T/24
+		s.Least = max(clocks.lease(s.Quorum.Took+next, 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL), clocks.lease(s.Acquire.Took+next, 1.0/redlock.RetriesPerTTL))
 	}
 	s.Missed = s.Least > s.Most
 	ttl := RoundUp(s.Least)
+	expires := time.Duration(float64(ttl+2*time.Millisecond) * (1 + clocks.rho)) // as in most, and rounding
+	held, split, votes := m.retries(trip, s.MeanHold, (room-expires)/3*2, s.Waiters)
+	s.Most, s.SplitShare = most(held), votes
 	s.Config = Config{
 		TTL: ttl, MaxTTL: max(ttl, min(s.Most, redlock.DefaultMaxTTL)), MasterTimeout: timeout, Drift: clocks.drift(ttl),
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
 	}
-	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + s.Quorum.Took
+	_, last := redlock.HeldDelay(held)
+	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + s.Quorum.Took
 	s.Clocks = time.Duration(clocks.rho*float64(ttl)) + clocks.c
 	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
 	s.Lost = min(s.LostHold+s.LostPause, 1)
@@ -192,7 +204,8 @@ func (m Measured) withoutOne() (worst Part) {
 }
 
 // longestAttempt returns the most validity that an acquire can use up. The engine lets one trip
-// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process.
+// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process. A longer
+// bound than the default shows in m.HandOvers alone.
 func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 	most := timeout
 	if m.Fencing {

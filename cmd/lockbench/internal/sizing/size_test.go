@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/engine"
 	"muxlock/internal/redlock"
 )
 
@@ -55,6 +57,7 @@ func TestTheLongestPauseCountsTwiceAndAnAssumedOneWhereThatIsLonger(t *testing.T
 	require.Equal(t, Part{Took: 600 * ms, From: Seen, N: 2, Longest: 300 * ms}, Size(m, holding(50*ms)).Pause)
 	m.Pauses = append(m.Pauses, Moment{At: 6 * time.Second, Took: 200 * ms})
 	require.Equal(t, 800*ms, Size(m, holding(time.Second)).Pause.Took, "two in one hold, and the longest once more")
+	require.Equal(t, 800*ms, Size(m, holding(680*ms)).Pause.Took, "or in the acquire and the hold")
 }
 
 func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
@@ -86,6 +89,22 @@ func TestARenewedLeaseHasTheTimeOfTheLastRenewalAndOfTheNextOne(t *testing.T) {
 	require.GreaterOrEqual(t, left-trip, s.Pause.Took)
 }
 
+func TestARenewedLeaseOutlastsALateAcquireAndTheFirstRenewal(t *testing.T) {
+	m := quiet()
+	m.Fencing, m.Shared = true, true
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{ms, ms, 1400 * ms}
+	}
+	ask := holding(time.Minute)
+	ask.Pause = 0
+	s := Size(m, ask)
+	require.True(t, s.Config.Renew)
+	require.Equal(t, 2*2800*ms+redlock.DefaultHandOverTime, s.Acquire.Took)
+	left := usable(s.Config.TTL) - s.Acquire.Took - redlock.RenewalRetry(s.Config.TTL)
+	require.GreaterOrEqual(t, left, s.Config.MasterTimeout+s.Quorum.Took, "a failed renewal, and the next")
+	require.InEpsilon(t, left, s.Config.MasterTimeout+s.Quorum.Took, 0.02, "no longer than that, rounded")
+}
+
 func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
 	m := quiet()
 	for i := 500; i < 518; i++ {
@@ -104,6 +123,30 @@ func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
 	require.Zero(t, Size(m, holding(time.Hour)).Outage.Took, "it was the holder that paused")
 }
 
+func TestHandOversCountAsLongAsTheyWereSeenAndUpToHalfOfALease(t *testing.T) {
+	m := quiet()
+	m.Shared = true
+	acquire := func(longest, hold time.Duration) Sizes {
+		m.HandOvers = Count([]time.Duration{ms, longest}, nil, 0)
+		return Size(m, holding(hold))
+	}
+	require.Equal(t, 70*ms, acquire(69*ms, 200*ms).Acquire.Took, "the engine's default bound is longer")
+	s := acquire(320*ms, 200*ms)
+	require.Equal(t, 320*ms, s.Acquire.Took)
+	require.InDelta(t, float64(1020*ms), float64(usable(s.Least)), float64(time.Microsecond))
+
+	// A lease of which less than half is left is extended first, or was passed on and is renewed at once.
+	s = acquire(8*time.Second, 200*ms)
+	require.Equal(t, 700*ms, s.Acquire.Took, "hold and pause")
+	require.GreaterOrEqual(t, s.Config.TTL/2, 700*ms)
+	s = acquire(8*time.Second, time.Hour)
+	require.True(t, s.Config.Renew)
+	next := s.Pause.Took + s.Quorum.Took + redlock.RenewalRetry(s.Least)
+	require.GreaterOrEqual(t, s.Least/2, next)
+	require.InEpsilon(t, s.Least/2, next, 0.03, "no longer than that, and the clocks")
+	require.Equal(t, 70*ms, acquire(0, time.Hour).Acquire.Took)
+}
+
 func TestALongerRTOIsMissedAndSaid(t *testing.T) {
 	ask := holding(time.Hour)
 	ask.RTO = 600 * ms
@@ -115,6 +158,87 @@ func TestALongerRTOIsMissedAndSaid(t *testing.T) {
 	s = Size(quiet(), ask)
 	require.False(t, s.Missed)
 	require.LessOrEqual(t, s.Blocks, ask.RTO)
+}
+
+func TestWaitersPollMoreOftenWhereTheRTOWouldElseBeMissed(t *testing.T) {
+	m, ask := quiet(), holding(2*time.Second)
+	ask.RTO = time.Second
+	s := Size(m, ask)
+	require.True(t, s.Config.Renew)
+	require.False(t, s.Missed)
+	require.LessOrEqual(t, s.Blocks, ask.RTO)
+	require.Equal(t, 110*ms, s.Config.RetryHeld, "less than for so long a hold")
+	require.GreaterOrEqual(t, s.Most, s.Config.TTL)
+	require.LessOrEqual(t, s.Config.RetrySplit, s.Config.RetryHeld)
+
+	ask.RTO = 950 * ms
+	require.Equal(t, 79*ms, Size(m, ask).Config.RetryHeld, "two thirds of what 822 ms by a slow clock and a quorum leave")
+
+	ask.RTO = 2700 * ms
+	s = Size(m, ask)
+	require.False(t, s.Config.Renew, "nor are locks renewed for it")
+	require.LessOrEqual(t, s.Blocks, ask.RTO)
+	require.Less(t, s.Config.RetryHeld, 250*ms)
+	ask.RTO = 10 * time.Second
+	require.Equal(t, 250*ms, Size(m, ask).Config.RetryHeld)
+
+	ask.RTO = 500 * ms
+	s = Size(m, ask)
+	require.True(t, s.Missed)
+	require.Equal(t, 11*ms, s.Config.RetryHeld, "ten round trips")
+}
+
+func TestAnAdviceThatMissesNothingBlocksForNoLongerThanTheRTO(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	between := func(least, most float64) time.Duration {
+		return time.Duration(1e9 * least * math.Pow(most/least, rng.Float64()))
+	}
+	for range 3000 {
+		m := Measured{Masters: 1 + rng.IntN(7), Fencing: rng.IntN(2) == 0, Shared: rng.IntN(2) == 0, Watched: between(1, 1e5), Pauses: []Moment{{Took: between(1e-3, 1)}}}
+		base := between(1e-4, 3)
+		for i := range 200 {
+			r := Round{At: time.Duration(i) * m.Watched / 200}
+			for range m.Masters {
+				r.Trips = append(r.Trips, time.Duration(float64(base)*(0.5+rng.ExpFloat64())))
+			}
+			m.Rounds = append(m.Rounds, r)
+		}
+		if rng.IntN(3) == 0 {
+			m.Clocks = []bench.Clock{{PPM: rng.NormFloat64() * 3e4, PPMError: rng.ExpFloat64() * 1e4, JumpNs: int64(rng.ExpFloat64() * 1e8)}}
+		}
+		hold := bench.Exp(between(1e-3, 100))
+		ask := Ask{Eps: math.Pow(10, -1-8*rng.Float64()), RTO: between(0.01, 1e4), Pause: between(1e-3, 2), Hold: &hold}
+		s := Size(m, ask)
+		what := []any{"%+v of %+v", s, ask}
+		require.Equal(t, s.Missed, s.Least > s.Most, what...)
+		if !s.Missed {
+			require.LessOrEqual(t, s.Blocks, ask.RTO, what...)
+			require.LessOrEqual(t, s.Config.TTL, s.Most, what...)
+		}
+		require.LessOrEqual(t, s.Config.RetrySplit, s.Config.RetryHeld, what...)
+		c := engine.Config{Masters: make([]string, m.Masters), TTL: s.Config.TTL, MaxTTL: s.Config.MaxTTL, MasterTimeout: s.Config.MasterTimeout, Drift: s.Config.Drift,
+			RetryHeld: s.Config.RetryHeld, RetrySplit: s.Config.RetrySplit, Fencing: s.Config.Fencing}
+		for i := range c.Masters {
+			c.Masters[i] = fmt.Sprint("m:", i+1)
+		}
+		require.NoError(t, c.Validate(), what...)
+		require.Less(t, s.Acquire.Took, s.Config.TTL, what...)
+	}
+}
+
+// A key expires later on a master whose clock steps back.
+func TestAJumpOfAClockBlocksAsLongAsIt(t *testing.T) {
+	m, ask := quiet(), holding(100*ms)
+	ask.RTO = 6 * time.Second
+	still := Size(m, ask)
+	m.Clocks = []bench.Clock{{JumpNs: int64(2 * time.Second)}}
+	s := Size(m, ask)
+	require.InDelta(t, float64(still.Most-2*time.Second), float64(s.Most), float64(100*ms), "less the jump, rounded")
+	_, last := redlock.HeldDelay(s.Config.RetryHeld)
+	require.InDelta(t, float64(s.Config.TTL+2*time.Second+last+s.Quorum.Took), float64(s.Blocks), float64(s.Config.TTL)*0.011)
+	require.True(t, s.Missed, "and that is said")
+	ask.RTO = s.Blocks + time.Second
+	require.False(t, Size(m, ask).Missed)
 }
 
 func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
@@ -379,8 +503,9 @@ func TestALeaseAsLongAsTheRTOAllowsIsNotRenewed(t *testing.T) {
 	ask := holding(200*ms + 400*time.Microsecond)
 	s := Size(quiet(), ask)
 	require.Equal(t, 760*ms, s.Least)
-	ask.RTO = 830 * ms
+	ask.RTO = 787 * ms // 760 ms and 1 by a slow clock, the shortest RetryHeld and a quorum
 	s = Size(quiet(), ask)
+	require.Equal(t, 11*ms, s.Config.RetryHeld)
 	require.Equal(t, s.Most, s.Least)
 	require.False(t, s.Config.Renew)
 	require.False(t, s.Missed)
@@ -394,6 +519,8 @@ func TestSizesOfAQuietMeasurement(t *testing.T) {
 	require.Equal(t, 2, s.Waiters)
 	require.Equal(t, 3.0, s.Slowest)
 	require.Equal(t, 1006*time.Microsecond, s.Quorum.Took)
+	require.Equal(t, 1003*time.Microsecond, s.Trip)
+	require.Equal(t, Part{Took: 50 * ms, From: Bounded}, s.Acquire)
 	require.Equal(t, 38*ms, s.Config.RetryHeld)
 	require.Equal(t, 29_000*ms, s.Most, "30 s, less 57 ms and a quorum, over 1.01")
 	require.Equal(t, s.Most, s.Config.MaxTTL)

@@ -93,7 +93,7 @@ func TestDelaysFollowFromTheWayTheReleaseAndTheHold(t *testing.T) {
 		if c.release > 0 {
 			m.Releases = Count([]time.Duration{ms, c.release, time.Second}, nil, 0)
 		}
-		held, split, votes := m.retries(c.trip, c.hold, c.waiters)
+		held, split, votes := m.retries(c.trip, c.hold, time.Hour, c.waiters)
 		require.Equal(t, c.held, held, c)
 		require.Equal(t, c.split, split, c)
 		require.Zero(t, votes, "not known")
@@ -101,7 +101,11 @@ func TestDelaysFollowFromTheWayTheReleaseAndTheHold(t *testing.T) {
 	trips := func(a, b time.Duration) Round { return Round{Trips: []time.Duration{a, b, b}} }
 	m := Measured{Masters: 3, Rounds: []Round{trips(ms, 3*ms), trips(3*ms, ms)}}
 	require.Equal(t, float64(ms), m.SplitArea())
-	_, split, votes := m.retries(ms, time.Hour, 2)
+	_, split, votes := m.retries(ms, time.Hour, time.Hour, 2)
 	require.Equal(t, 6*ms, split, "2 + sqrt(4 + 2*3*2)")
 	require.Equal(t, 2.0/6, votes)
+	for longest, want := range map[time.Duration]time.Duration{-ms: 10 * ms, 9 * ms: 10 * ms, 119 * ms: 110 * ms, 251 * ms: 250 * ms} {
+		held, _, _ := m.retries(ms, time.Hour, longest, 2)
+		require.Equal(t, want, held, longest)
+	}
 }

@@ -62,7 +62,10 @@ func settings(a *result.Advice) [][3]string {
 	case a.Masters == 1:
 		split = "four round trips: a single master splits no vote"
 	case a.SplitShare > 0:
-		split = fmt.Sprintf("%s of the votes of %d at once split, with one down", units.Share(a.SplitShare), a.Waiters)
+		split = fmt.Sprintf("%s of the votes of %d at once split", units.Share(a.SplitShare), a.Waiters)
+		if a.Masters%2 == 1 { // which all together split no vote of two
+			split += ", with one down"
+		}
 	}
 	drift := "the engine's default; the clocks were not watched"
 	switch {
@@ -153,13 +156,14 @@ func (b *Blocks) explained(a *result.Advice) {
 	b.Table(t)
 	b.Line("Formulas, T the TTL:")
 	if a.Config.Renew {
-		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
-			ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL, ns(a.Least))
+		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d), or after a late acquire",
+			ns(a.Quorum.Took), ns(a.Config.MasterTimeout), ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL)
+		b.Line("  T = (acquire %s + quorum + the longest of the same + clocks) / (1 - Drift - 1/%d), whichever is longer: %s", ns(a.Acquire.Took), redlock.RetriesPerTTL, ns(a.Least))
 	} else {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
 	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
-	b.Line("  longest T = (--rto - longest RetryHeld - quorum) / (1 + Drift) - 1ms = %s", ns(a.Most))
+	b.Line("  longest T = (--rto - longest RetryHeld - quorum - jump) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
 	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
 	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))

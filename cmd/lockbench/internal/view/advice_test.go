@@ -104,6 +104,8 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"MaxTTL            30s  the engine's default; restarted masters wait for 31s": func(a *result.Advice) { a.Config.MaxTTL = 30 * time.Second },
 		"MaxTTL          840ms  as TTL; restarted masters wait for 1.9s":              func(a *result.Advice) { a.Config.MaxTTL = a.Config.TTL },
 		"MaxTTL            29s  what --rto allows; restarted masters wait for 30s":    func(a *result.Advice) { a.Config.MaxTTL = 29 * time.Second },
+		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
+		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
 		"four round trips: a single master splits no vote":                            func(a *result.Advice) { a.Masters = 1 },
 		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
 			a.Pause = sizing.Part{Took: 600 * ms, From: sizing.Seen, Longest: 300 * ms}
