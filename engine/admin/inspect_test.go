@@ -291,7 +291,10 @@ func TestInspectShowsReadersAndForceReleaseEndsThem(t *testing.T) {
 		locks = append(locks, lock)
 	}
 	var i Inspection
-	require.Eventually(t, func() bool { i = mustInspect(t, e, t.Name()); return !slices.ContainsFunc(i.Masters, func(m MasterHolds) bool { return len(m.Readers) != 2 }) }, 8*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		i = mustInspect(t, e, t.Name())
+		return !slices.ContainsFunc(i.Masters, func(m MasterHolds) bool { return len(m.Readers) != 2 })
+	}, 8*time.Second, time.Millisecond)
 	require.True(t, i.Held)
 	require.Contains(t, []string{"one", "two"}, i.Holder)
 	require.Positive(t, i.Left)
