@@ -170,6 +170,7 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		return cfg, err
 	}
 	cfg.Prefix, cfg.MaxTTL, cfg.MasterTimeout = s.prefix, s.maxTTL, s.masterTimeout
+	cfg.TTL = s.maxTTL // which a command without --ttl asks for, if it locks at all
 	cfg.Fencing, cfg.MastersAreDurable, cfg.MastersAreNew = s.fencing, s.durable, s.fresh
 	return cfg, nil
 }

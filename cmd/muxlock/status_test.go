@@ -32,6 +32,8 @@ func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "name is held on 3 of 3 masters by the test, for ")
 	require.NotContains(t, stdout, token[:8])
+	_, stderr, code = s.run(t, "status", "--max-ttl", "4s", "name")
+	require.Zero(t, code, "shorter than the usual lease: %s", stderr)
 
 	var v state
 	require.Zero(t, s.document(t, &v, "status", "name"))
