@@ -2,6 +2,7 @@ package procs
 
 import (
 	"encoding/json"
+	"os"
 	"time"
 
 	"muxlock/bench"
@@ -12,10 +13,17 @@ import (
 const retryPause = 500 * time.Millisecond
 
 // Pause stops a process. Resume lets it go on. They and Replace make a Runner a faults.Clients.
-func (r *Runner) Pause(number int) error { return child.Pause(r.process(number).Process) }
+func (r *Runner) Pause(number int) error { return r.signal(number, child.Pause) }
 
 // Resume ends a Pause.
-func (r *Runner) Resume(number int) error { return child.Resume(r.process(number).Process) }
+func (r *Runner) Resume(number int) error { return r.signal(number, child.Resume) }
+
+func (r *Runner) signal(number int, signal func(*os.Process) error) error {
+	if err := signal(r.process(number).Process); r.ctx.Err() == nil {
+		return err
+	}
+	return nil // the run is over, and so may be the process: a Replace that took long delays what is due after it
+}
 
 // Replace kills a process, and a new one takes its place. The new one opens its locker before. It
 // tries again while it cannot, as without a master, until the run is over.
