@@ -57,7 +57,7 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 			if err != nil {
 				return err
 			}
-			cfg.Fencing = true
+			cfg.Fencing, cfg.TTL = true, cfg.MaxTTL
 			if e, err = engine.New(ctx, cfg); err != nil {
 				return err
 			}

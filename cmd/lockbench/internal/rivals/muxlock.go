@@ -75,10 +75,10 @@ func (o Options) Validate() error {
 	return o.groups().Validate()
 }
 
-// groups splits the masters evenly. The masters keep a note of their groups for each prefix, so every split has its own.
+// groups splits the masters evenly. The masters keep a note of their groups for each prefix, so every split and SetUp has its own.
 func (o Options) groups() groups.Config {
 	cfg := groups.Config{Config: o.engine(), Groups: map[string][]string{}}
-	cfg.Masters, cfg.Prefix = nil, fmt.Sprintf("lockbench:groups:%08x:", crc32.ChecksumIEEE(fmt.Append(nil, o.Groups, o.Fencing, o.Masters)))
+	cfg.Masters, cfg.Prefix = nil, fmt.Sprintf("lockbench:groups:%08x:", crc32.ChecksumIEEE(fmt.Append(nil, o.Groups, o.Fencing, o.Masters, o.SetUp)))
 	for masters := range slices.Chunk(o.Masters, len(o.Masters)/max(o.Groups, 1)) {
 		cfg.Groups[strconv.Itoa(len(cfg.Groups)+1)] = masters
 	}

@@ -24,13 +24,14 @@ type Options struct {
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
 	RetryHeld     time.Duration // of the engine, as is the next; 0 = its default
 	RetrySplit    time.Duration
-	Groups        int  // that the engine splits Masters into; 0 = 1
-	Workers       int  // callers at once: sizes connection pools
-	Distant       bool // a reply may take milliseconds
-	NewMasters    bool // the masters were started for this run, and not restarted
-	Joins         bool // others use the masters already; the caller waits where these do not vote yet
-	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
-	Fencing       bool // only of an implementation that Fences; the masters are set up for it
+	Groups        int    // that the engine splits Masters into; 0 = 1
+	Workers       int    // callers at once: sizes connection pools
+	Distant       bool   // a reply may take milliseconds
+	NewMasters    bool   // the masters were started for this run, and not restarted
+	Joins         bool   // others use the masters already; the caller waits where these do not vote yet
+	NoTracking    bool   // the servers know no CLIENT TRACKING (embedded masters)
+	Fencing       bool   // only of an implementation that Fences; the masters are set up for it
+	SetUp         string // tells one SetUp of the masters from others; empty: there was none
 	// From is the local IP of connections; empty: any. Proxies tell client processes by it.
 	From string
 }

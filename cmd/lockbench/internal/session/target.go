@@ -60,6 +60,7 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 	}
 	t.Open = func(ctx context.Context) (runner Runner, err error) {
 		if options.Fencing && rivals.CanFence(names) && s.Set.Kind != masters.Given {
+			options.SetUp = bench.RandomKeyPrefix()
 			err = rivals.SetUp(ctx, options)
 		}
 		if err == nil {
