@@ -42,11 +42,11 @@ const (
 )
 
 // Lines reports whether a quorum of masters has lines. It prepares those that did not try since they were connected, and
-// blocks until enough have, or ctx ends.
+// blocks until they have, or ctx ends.
 func (p *Pipeline) Lines(ctx context.Context) bool {
 	for {
 		able, open, known := p.lines()
-		if able < p.quorum && open > 0 {
+		if open > 0 {
 			select {
 			case <-known:
 				continue
