@@ -191,7 +191,7 @@ func TestReadersNeedTheirDocumentedRightsAndWritersDoNot(t *testing.T) {
 			require.NoError(t, e.Close())
 		}
 		for _, m := range masters {
-			redistest.Command(t, m, "DEL", "locks:n")
+			redistest.Command(t, m, "DEL", "locks:n", pipeline.IntentPrefix+"locks:n")
 		}
 	}
 }

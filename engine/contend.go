@@ -50,7 +50,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 		if lock, err = c.contend(ctx); err != nil {
 			err = c.quit(err)
 		}
-		c.withdraw()
+		c.leaveReaders(err != nil)
 	}
 	if err != nil {
 		return nil, e.notAcquired(name, c.asked, c.made, err)

@@ -54,7 +54,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 		err = e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
 	}
 	c.leave()
-	c.withdraw()
+	c.leaveReaders(err != nil)
 	return s, err
 }
 

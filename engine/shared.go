@@ -143,6 +143,16 @@ func (c *contender) withdraw() {
 	}
 }
 
+// leaveReaders is withdraw at the end of an acquire. Who gives up keeps new readers out for a moment more: other writers may
+// have extended its intent, and do not repeat theirs sooner.
+func (c *contender) leaveReaders(gaveUp bool) {
+	met := !c.intended.IsZero()
+	c.withdraw()
+	if met && gaveUp {
+		c.e.at(c.name).Post(c.intent(intentEvery * 5 / 4))
+	}
+}
+
 // awaken returns when a name may be free, when an intent is to be repeated or may have ended, or when a reader is to ask again.
 func (c *contender) awaken(ctx context.Context, name string) error {
 	every := intentEvery

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,9 +33,9 @@ func TestImpatientWritersDoNotLiftTheIntentOfOthers(t *testing.T) {
 		}
 		impatient, patient := f.near(300*time.Microsecond), f.near(300*time.Microsecond)
 		time.Sleep(time.Second)
-		all.Go(func() { // another process wants to write, for 60 ms at a time
+		all.Go(func() { // another process wants to write, for about 60 ms at a time
 			for ctx.Err() == nil {
-				short, end := context.WithTimeout(ctx, 60*time.Millisecond)
+				short, end := context.WithTimeout(ctx, time.Duration(40+rand.IntN(40))*time.Millisecond)
 				if l, err := impatient.Acquire(short, "name", 5*time.Second); err == nil {
 					_ = l.Release(ctx)
 				}
@@ -50,7 +51,7 @@ func TestImpatientWritersDoNotLiftTheIntentOfOthers(t *testing.T) {
 		cancel()
 		all.Wait()
 		require.NoError(t, err, "after %v", waited) // 0.34 s without the other process
-		require.Less(t, waited, 2*time.Second)
+		require.Less(t, waited, 15*time.Second)     // once its intent is the first one, in one of three repeats, it has the lock soon
 	})
 }
 
