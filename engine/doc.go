@@ -196,7 +196,8 @@
 // lock holds for readers, too: while one is Valid, no writer is. That rests on the same assumptions.
 //
 // A writer queues in this process and stands in line between processes as ever. While it waits for readers,
-// new ones are refused, so that it waits only for those that read already. Readers that wait in one process
+// new ones are refused, so that it waits only for those that read already. If it gives up, new ones come in a
+// quarter of a second later. Readers that wait in one process
 // are let in together. If Acquire kept readers out and its process wants the name again, it leaves it to them
 // first, for one and a half times as long: 20 ms at most. What it does not promise: order between readers and
 // writers of different processes.

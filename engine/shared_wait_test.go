@@ -135,3 +135,27 @@ func TestReaderThatAMinorityKeepsOutDoesNotSpin(t *testing.T) {
 		require.NoError(t, w.Release(t.Context()))
 	})
 }
+
+// The other writer has extended the intent of the one that gives up, and repeats its own later.
+func TestWriterThatGivesUpLetsNoReaderInBeforeOneThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakes(t, 5)
+		reader, first, second, late := f.near(0), f.near(0), f.near(0), f.near(0)
+		read := mustAcquireShared(t, reader, "name", 10*time.Second)
+		var all sync.WaitGroup
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*intendAfter)
+			defer cancel()
+			_, err := first.Acquire(ctx, "name", 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+		time.Sleep(intendAfter / 2)
+		waiting := goAcquire(t.Context(), second, 0)
+		all.Wait()
+		time.Sleep(intendAfter / 2)
+		_, err := late.TryAcquireShared(t.Context(), "name", 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.NoError(t, read.Release(t.Context()))
+		require.NoError(t, requireGot(t, waiting).Release(t.Context()))
+	})
+}

@@ -44,7 +44,8 @@ func (n note) allows(own note) (ok, step bool) {
 }
 
 // compare refuses a map that the latest note of all groups does not allow. Else, with write, it has the masters keep
-// the note that counts from now on. Of two steps at the same moment one counts.
+// the note that counts from now on. Two steps at the same moment may
+// miss each other; the note is of one of them then.
 func (r *router) compare(ctx context.Context, own note, write bool) error {
 	lacking, err := r.look(ctx)
 	if err != nil {
