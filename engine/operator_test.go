@@ -158,6 +158,64 @@ func TestTwoOperatorsAtOnceLeaveOneSet(t *testing.T) {
 	}
 }
 
+// A master that was replaced is flushed, and a client that still has the old masters opens it. Later it replaces another
+// member. However long it has waited for the old set, a lock of the member that leaves has to run out first.
+func TestMasterThatComesBackToTheSetWaitsAnew(t *testing.T) {
+	t.Parallel()
+	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
+	a, b, c, d := masters[0], masters[1], masters[2], fourth[0]
+	old := open(t, masters, fenced, shortLease)
+	replaced(t, masters, c, d)
+	redistest.Command(t, c, "FLUSHALL") // else it cannot become a member again
+	_, err := old.TryAcquire(t.Context(), t.Name(), 0) // it finds out
+	require.Error(t, err)
+	untilItWaits(t, c)
+	require.NoError(t, old.Close())
+	requireNoSecondHolder(t, []*redisserver.Server{a, b, d}, b, c)
+}
+
+func TestMasterThatWaitedForAnotherReplacementWaitsAnew(t *testing.T) {
+	t.Parallel()
+	masters, more := shortSet(t, 3), redistest.Masters(t, 2)
+	a, b, c, d, e := masters[0], masters[1], masters[2], more[0], more[1]
+	replaced(t, masters, c, d)
+	first := open(t, []*redisserver.Server{a, b, d}, fenced, shortLease)
+	untilItWaits(t, d)
+	require.NoError(t, first.Close())
+	replaced(t, []*redisserver.Server{a, b, d}, d, e) // the operator had second thoughts
+	requireNoSecondHolder(t, []*redisserver.Server{a, b, e}, b, d)
+}
+
+func replaced(t *testing.T, set []*redisserver.Server, from, to *redisserver.Server) {
+	t.Helper()
+	require.NoError(t, Admin.ReplaceMaster(t.Context(), shortConfig(set), from.Addr(), to.Addr()))
+}
+
+// untilItWaits waits until a master has a ticket, and since when.
+func untilItWaits(t *testing.T, m *redisserver.Server) {
+	t.Helper()
+	soon(t, func() bool { return len(redistest.Keys(t, m)) == 2 })
+}
+
+// requireNoSecondHolder replaces a member of the set, whose last master is new. The lock that is held meanwhile is at two
+// masters, and the member that is replaced is one of them.
+func requireNoSecondHolder(t *testing.T, set []*redisserver.Server, from, to *redisserver.Server) {
+	t.Helper()
+	before := open(t, set, fenced, shortLease)
+	untilAdmitted(t, set)
+	lock, err := before.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, set, lock)
+	redistest.Command(t, set[2], "DEL", t.Name()) // it was late
+	replaced(t, set, from, to)
+	after := open(t, []*redisserver.Server{set[0], to, set[2]}, fenced, shortLease)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	second, err := after.Acquire(ctx, t.Name(), 0)
+	require.NoError(t, err)
+	require.False(t, lock.Valid() && second.Valid(), "fences %d and %d, %v left of the first", lock.Fence(), second.Fence(), time.Until(lock.Until()))
+}
+
 func TestOneOfTwoReplacementsOfASetOfFourEnds(t *testing.T) {
 	t.Parallel()
 	all := redistest.Masters(t, 6)

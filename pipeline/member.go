@@ -217,7 +217,7 @@ func (m *master) keepLocked(now time.Time) {
 // openLocked begins the wait of the master, or goes on with it.
 func (m *master) openLocked(now time.Time) {
 	var open conn.Batch
-	swaps, clock := m.server.Swaps, membership.NewWaitClock(m.server.ReplID, m.member.Swaps)
+	swaps, clock := m.server.Swaps, membership.NewWaitClock(m.p.set.Description(), m.server.ReplID, m.member.Swaps)
 	membership.AddOpen(&open, m.member.Shown, m.member.Mark, membership.NewMark(m.server.RunID, m.address), clock.ID)
 	m.stepLocked(open, now, func(replies []resp.Reply) error {
 		if err := replies[0].Err(); err != nil {

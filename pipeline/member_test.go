@@ -106,7 +106,7 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	}
 	m := memberOf(membership.NewSet("a set"))
 	m.member.Swaps = "7"
-	id := membership.NewWaitClock("data", "7").ID
+	id := membership.NewWaitClock("a set", "data", "7").ID
 	m.openLocked(time.Now())
 	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
 	require.NoError(t, err)
@@ -126,14 +126,16 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	require.Greater(t, time.Duration(ms)*time.Millisecond, answered)
 }
 
-func TestWaitClockNamesMachineDataAndSwaps(t *testing.T) {
+func TestWaitClockNamesMachineDataSwapsAndSet(t *testing.T) {
 	id, _ := clock.Shared()
 	if id == "" {
 		t.Skip("no clock that processes share")
 	}
-	c := membership.NewWaitClock("data", "7")
-	require.Equal(t, id+" data 7", c.ID)
-	for _, other := range []membership.WaitClock{membership.NewWaitClock("other", "7"), membership.NewWaitClock("data", "8"), membership.NewWaitClock("data", "")} {
+	c := membership.NewWaitClock("set", "data", "7")
+	require.Equal(t, id+" data 7 set", c.ID)
+	for _, other := range []membership.WaitClock{
+		membership.NewWaitClock("set", "other", "7"), membership.NewWaitClock("set", "data", "8"), membership.NewWaitClock("set", "data", ""), membership.NewWaitClock("the next set", "data", "7"),
+	} {
 		require.NotEqual(t, c.ID, other.ID)
 	}
 	_, known := membership.WaitClock{}.Passed("5")

@@ -129,7 +129,7 @@ func (x *search) admit(client, i int) {
 			a.Renewed(renewed.text(), c.change(c.set, c.mark, c.set, renewed) || m.Fault == KeepsAnyMark)
 		case next == fencing.Open:
 			what = "opens"
-			x.open(&t, c, &a)
+			x.open(&t, c, client, &a)
 		case next == fencing.Seed || m.Fault == ReadBeforeWait && next == fencing.Wait:
 			what = "begins to gather"
 			for j := range m.Masters {
@@ -144,7 +144,7 @@ func (x *search) admit(client, i int) {
 }
 
 // open opens a master, and notes since when the master waits.
-func (x *search) open(t *state, c *column, a *fencing.Admission[tick]) {
+func (x *search) open(t *state, c *column, client int, a *fencing.Admission[tick]) {
 	m := x.m
 	if m.Fault == TicketNamesNobody && c.ticket.nonce != 0 {
 		c.ticket.run, c.ticket.copied = c.run, false
@@ -154,8 +154,8 @@ func (x *search) open(t *state, c *column, a *fencing.Admission[tick]) {
 		return
 	}
 	c.nonces = max(c.nonces, opened.nonce)
-	if c.since == 0 {
-		c.since = t.now + 1
+	if c.since == 0 || c.waitsFor != t.clients[client] && m.Fault != AgeOfAnySet {
+		c.since, c.waitsFor = t.now+1, t.clients[client]
 	}
 	from := c.since - 1 + m.Wait
 	switch {

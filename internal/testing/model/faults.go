@@ -43,12 +43,14 @@ func (x *search) faults() {
 				happens("is copied from another", &s.copies, m.Copies, func(t *state, c *column) {
 					c.data, c.copied = t.columns[j].data, true
 					c.mark.copied, c.ticket.copied, c.since = c.mark.nonce != 0, c.ticket.nonce != 0, 0
+					c.waitsFor = noSet
 				})
 			}
 		}
 		happens("databases are swapped", &s.swaps, m.Swaps, func(_ *state, c *column) {
 			c.data, c.other = c.other, c.data
 			c.since, c.other.since = 0, 0 // the times noted belong to another count of swaps
+			c.waitsFor, c.other.waitsFor = noSet, noSet
 		})
 		happens("registers are deleted", &s.deletions, m.Deletions, func(_ *state, c *column) { c.registers, c.register = false, 0 })
 		happens("clock jumps", &s.jumps, m.Jumps, func(_ *state, c *column) { c.locks = [maxNames]lock{} })

@@ -19,6 +19,7 @@ type data struct {
 	set          uint8 // the description
 	mark, ticket mark
 	since        uint8 // 1 plus the time of the ticket by the clock that clients share; 0: not known
+	waitsFor     uint8 // the set for which since was noted; an entry for an earlier one is not kept, since only its clients would use it
 	registers    bool  // the registers exist
 	register     uint8
 	locks        [maxNames]lock
@@ -111,7 +112,7 @@ func (m *master) open(shown uint8, found, fresh mark) (ticket mark) {
 	}
 	m.mark = mark{}
 	if m.ticket.run != fresh.run || m.ticket.copied != fresh.copied {
-		m.ticket, m.since = fresh, 0
+		m.ticket, m.since, m.waitsFor = fresh, 0, noSet
 	}
 	return m.ticket
 }
@@ -122,7 +123,7 @@ func (m *master) seed(set uint8, ticket mark, shown, least uint8) bool {
 		return false
 	}
 	m.register, m.registers = max(m.register, least), true
-	m.set, m.mark, m.ticket, m.since = set, ticket, mark{}, 0
+	m.set, m.mark, m.ticket, m.since, m.waitsFor = set, ticket, mark{}, 0, noSet
 	return true
 }
 

@@ -48,6 +48,7 @@ type Model struct {
 	ReadAtOnce bool        // a client reads the registers of all other masters in one step
 	Replace    bool        // the last master takes the place of the one before it
 	Adopts     bool        // the second client adopts locks of the first
+	Returns    bool        // the new master has waited for an earlier replacement
 
 	Only  property // to check; 0: all
 	Fault Fault
@@ -96,6 +97,7 @@ const (
 	MissingIsZero     // a missing register starts again from 0
 	PlainExtend       // an extend compares neither set nor mark
 	TicketNamesNobody // a ticket counts for any process and member
+	AgeOfAnySet       // a master that waited for one set need not wait for another
 	SetUpMarksRestarted
 	SetUpInOneStep
 	RecoverFromZero // the registers of a recovered set start again from 0

@@ -203,6 +203,9 @@ func (m *Model) starts(x *search) (states []state) {
 			if m.Replace && i == m.Masters-1 {
 				c.kind = comes
 				c.flush()
+				if m.Returns {
+					c.ticket, c.since, c.waitsFor = mark{nonce: 1, run: 1}, 1, otherServing
+				}
 			}
 			if i < m.Lost {
 				c.kind = lost

@@ -32,19 +32,34 @@ func Members(ctx context.Context, s Setup) (members []Member) {
 	defer closeAll(visits)
 	var asked sync.WaitGroup
 	members = make([]Member, len(visits))
+	set := mostShown(visits)
 	for i, v := range visits {
 		members[i] = Member{Address: v.Member, Err: v.err, Set: v.Set}
 		if v.err == nil {
-			asked.Go(func() { members[i].Err = v.describe(&members[i], s.Wait) })
+			asked.Go(func() { members[i].Err = v.describe(&members[i], set, s.Wait) })
 		}
 	}
 	asked.Wait()
 	return members
 }
 
-// describe asks for what a visit has not asked yet.
-func (v *visit) describe(m *Member, wait time.Duration) error {
-	clock := NewWaitClock(v.replID, v.Swaps)
+// mostShown returns the description that most masters show: engines admit the others to that set.
+func mostShown(visits []*visit) (set string) {
+	count := make(map[string]int)
+	for _, v := range visits {
+		if v.Shown == "" {
+			continue
+		}
+		if count[v.Shown]++; count[v.Shown] > count[set] {
+			set = v.Shown
+		}
+	}
+	return set
+}
+
+// describe asks for what a visit has not asked yet. set is the one that the master waits for.
+func (v *visit) describe(m *Member, set string, wait time.Duration) error {
+	clock := NewWaitClock(set, v.replID, v.Swaps)
 	var b conn.Batch
 	b.Command("GET", conn.TicketKey)
 	AddReadRegisters(&b, "", "")

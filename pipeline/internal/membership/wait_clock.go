@@ -15,20 +15,22 @@ import (
 // Clones of a running virtual machine share its id, and their clocks part when one is paused: such
 // clones must not both run clients.
 //
-// The entry holds as long as the server's data stay the same: ID names what changes when they are
-// replaced in a running server, by replication or by SWAPDB.
+// The entry holds for one set: a master that joins another has to outlast the locks that the member
+// which left has granted until now. And it holds as long as the server's data stay the same: ID names
+// what changes when they are replaced in a running server, by replication or by SWAPDB.
 type WaitClock struct {
 	ID  string // "": this machine has no such clock
 	now func() time.Duration
 }
 
-// NewWaitClock returns the clock for a server with the given data: see Server.ReplID and Look.Swaps.
-func NewWaitClock(replID, swaps string) WaitClock {
+// NewWaitClock returns the clock for a member of a set, by its description, whose server has the given
+// data: see Server.ReplID and Look.Swaps.
+func NewWaitClock(set, replID, swaps string) WaitClock {
 	id, _ := clock.Shared()
 	if id == "" {
 		return WaitClock{}
 	}
-	return WaitClock{id + " " + replID + " " + swaps, func() time.Duration {
+	return WaitClock{id + " " + replID + " " + swaps + " " + set, func() time.Duration {
 		_, now := clock.Shared()
 		return now
 	}}

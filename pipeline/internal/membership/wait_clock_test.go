@@ -32,13 +32,13 @@ func TestWhatPassedIsKnownOfAnEntryThatThisClockCanRead(t *testing.T) {
 		require.False(t, known, c)
 		require.Zero(t, passed)
 	}
-	c := NewWaitClock("data", "2")
+	c := NewWaitClock("set", "data", "2")
 	machine, _ := clock.Shared()
 	if machine == "" { // not each system has such a clock
 		require.Empty(t, c.ID)
 		return
 	}
-	require.Equal(t, machine+" data 2", c.ID)
+	require.Equal(t, machine+" data 2 set", c.ID)
 	passed, known := c.Passed("0")
 	require.True(t, known)
 	require.Positive(t, passed)
