@@ -213,6 +213,19 @@ func TestExtendDoesNotShortenWhatAnotherWithTheTokenAskedFor(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 }
 
+func TestExtendForLongerThatFailsLeavesTheRenewalsAsOftenAsTheyWere(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 1500*time.Millisecond)
+		require.NoError(t, lock.KeepAlive(0))
+		s.set(func() { s.away = true })
+		require.ErrorIs(t, lock.Extend(t.Context(), 30*time.Second), ErrNoQuorum)
+		time.Sleep(time.Until(lock.Until()) - 400*time.Millisecond)
+		s.set(func() { s.away = false })
+		time.Sleep(5 * time.Second)
+		require.NoError(t, lock.Err())
+	})
+}
+
 func TestExtendShorterChangesNothing(t *testing.T) {
 	masters := five(t)
 	lock := heldEverywhere(t, open(t, masters), masters, 25*time.Second)

@@ -202,7 +202,7 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 		return x, nil
 	}
 	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), done: make(chan struct{})}
-	l.extension, l.ttl = x, max(l.ttl, ttl)
+	l.extension = x
 	req := l.extendLocked(ttl)
 	l.state.shard.unlock()
 	if err := l.e.at(req.Name).Start(req, x); err != nil {
@@ -237,6 +237,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	case denied:
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
+		l.ttl = max(l.ttl, a.x.ttl)
 		l.extended(a.x.ttl, sentAt(a.out, a.x.handed))
 	case a.x != nil: // the old until stands
 	case err != nil:

@@ -101,14 +101,14 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 
 // warnAt returns when the holder is warned. After a pause of the process, if less than the lease, a renewal
 // goes first or may have been answered already. The renewal may take as long as the pause between two tries,
-// counted from the first call that finds the warning due.
+// counted from the first call that finds the warning due, but at most half of what is left then.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
 	if !due.Reached(now) || r.asked.IsZero() && !r.short || r.fault != nil {
 		return due
 	}
 	if r.renewAt.IsZero() {
-		r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
+		r.renewAt = now.Add(min(redlock.RenewalRetry(r.ttl), r.until.Left(now)/2))
 	}
 	return r.renewAt
 }

@@ -323,3 +323,16 @@ func TestHolderIsWarnedOnceARenewalAfterAPauseHasFailed(t *testing.T) {
 	requireNext(t, r, awake, warn, awake)
 	requireNext(t, r, awake, idle, r.renewAt)
 }
+
+func TestHolderIsWarnedBeforeTheEndHoweverLongARenewalTakes(t *testing.T) {
+	for _, left := range []time.Duration{lease10 / 3, lease10 / 30, lease10 / 1000} {
+		r, base := aRenewal()
+		r.warn = left
+		r.keep(base, clock.Instant{})
+		requireNext(t, r, base.Add(lease10/3), renew, base)
+		due := r.until.Add(-left)
+		_, again := r.next(due)
+		require.GreaterOrEqual(t, r.until.Left(again), left/2)
+		requireNext(t, r, again, warn, base)
+	}
+}
