@@ -22,34 +22,30 @@ func (m *master) setAside(cause error) {
 	m.setHearingLocked(false, nil)
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
-	for i := range flights {
-		switch f := &flights[i]; {
+	lost := flights
+	for _, w := range unsent {
+		lost = append(lost, flight{part: w, first: w.next, end: len(w.Commands), last: true})
+	}
+	for i := range lost {
+		switch f := &lost[i]; {
 		case f.maintenance == nil:
-			f.part.releases(f.first, f.end, func(q *Request) { m.pending.Add(q, now) })
+			f.part.releases(f.first, f.end, func(q *Request) {
+				if !f.sent.IsZero() || m.pending.MustRelease(q.Origin) {
+					m.pending.Add(q, now)
+				}
+			})
 		case f.maintenance.lostLocked != nil:
 			f.maintenance.lostLocked()
 		}
-	}
-	for i := range unsent {
-		w := &unsent[i]
-		w.releases(w.next, len(w.Commands), func(q *Request) {
-			if m.pending.MustRelease(q.Origin) {
-				m.pending.Add(q, now)
-			}
-		})
 	}
 	m.behind = false
 	p.formLocked()
 	p.unlockAndWrite()
 
-	for i := range flights {
-		if f := &flights[i]; f.maintenance == nil {
+	for i := range lost {
+		if f := &lost[i]; f.maintenance == nil {
 			f.part.fail(m, f.first, f.end, cause)
 		}
-	}
-	for i := range unsent {
-		w := &unsent[i]
-		w.fail(m, w.next, len(w.Commands), cause)
 	}
 	s.Close()
 	p.mu.Lock()
@@ -57,13 +53,10 @@ func (m *master) setAside(cause error) {
 		m.written.Wait()
 	}
 	m.session = nil
-	for i := range flights {
-		if f := &flights[i]; f.last {
+	for i := range lost {
+		if f := &lost[i]; f.last {
 			f.part.r.leave()
 		}
-	}
-	for i := range unsent {
-		unsent[i].r.leave()
 	}
 	p.mu.Unlock()
 }

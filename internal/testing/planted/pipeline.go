@@ -109,7 +109,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "releases that waited for a lost connection are forgotten", file: "pipeline/setaside.go",
-		old: "if m.pending.MustRelease(q.Origin) {\n\t\t\t\tm.pending", new: "if m.pending.MustRelease(q.Origin) && m.behind {\n\t\t\t\tm.pending",
+		old: "|| m.pending.MustRelease(q.Origin) {", new: "|| m.pending.MustRelease(q.Origin) && m.behind {",
 		tests: "pipeline TestReleaseThatWaitsWhenTheConnectionEndsIsSentOnTheNext",
 	},
 	{
