@@ -79,7 +79,7 @@
 //	internal/pace         how much a master is sent at once; pure
 //
 // Package membership has the rule and the commands of an admission. Its steps are here (member,
-// register_restore, register_raise): each is sent and answered in order with the rounds.
+// register_restore): each is sent and answered in order with the rounds.
 //
 // Files of this package:
 //
@@ -88,7 +88,7 @@
 //	master, probe                  connecting, and admitting a master to rounds
 //	standing, stats                what Config.Changed and Stats report of it
 //	optimism                       when to ask for many acquires at once, with a native command
-//	member, register_restore, register_raise   fencing: the steps of an admission
+//	member, register_restore       fencing: the steps of an admission
 //	hung_master, setaside          finding a hung master, and taking it out of rounds
 //	pending_batch                  sending pending releases
 //	await, inspect, ready          waiting for a name, and for a quorum; what is under a name, for people
@@ -124,7 +124,7 @@
 // is repeated was not executed before. A late master, whose acquires were skipped or dropped, has
 // smaller registers and grants less; it counts for a token only where it stores as much. To make
 // that rare, each acquire proposes one token to all masters, above all tokens that this process has
-// seen. A master gets the registers of acquires that were dropped (register_raise). A grant that
+// seen. A master gets the registers of acquires that were dropped (newRaising). A grant that
 // arrives after the verdict is in no Outcome, so it cannot be counted. An Extend carries the token,
 // too: masters keep it although they come and go in the life of a lock.
 //

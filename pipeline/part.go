@@ -362,22 +362,14 @@ func (p *part) repeat(m *master, commands []int, alone bool, released map[string
 func (p *part) fail(m *master, first, end int, err error) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
-	for c := first; c < end; c++ {
-		from, to := p.EntriesOf(c)
-		for i := from; i < to; i++ {
-			p.unknownLocked(m, i, err)
-		}
+	for i := p.before(first); i < p.before(end); i++ {
+		p.unknownLocked(m, i, err)
 	}
 }
 
 // releases calls do with each release in the commands from first to before end.
 func (p *part) releases(first, end int, do func(*Request)) {
-	if first == end {
-		return
-	}
-	from, _ := p.EntriesOf(first)
-	_, to := p.EntriesOf(end - 1)
-	for i := from; i < to; i++ {
+	for i := p.before(first); i < p.before(end); i++ {
 		if q := &p.Entries[i]; q.Op.Ends() {
 			do(q)
 		}
@@ -398,10 +390,12 @@ func (p *part) fit(most int) (end, requests int) {
 }
 
 // left returns how many requests have not been sent.
-func (p *part) left() int {
-	if p.next == len(p.Commands) {
+func (p *part) left() int { return len(p.Entries) - p.before(p.next) }
+
+// before returns how many entries the commands before command c carry.
+func (p *part) before(c int) int {
+	if c == 0 {
 		return 0
 	}
-	from, _ := p.EntriesOf(p.next)
-	return len(p.Entries) - from
+	return p.Commands[c-1].End
 }
