@@ -102,7 +102,7 @@ type nameState struct {
 	stranger   clock.Instant // when a stranger last had it; zero: never
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
 	asking     int           // callers who want a permit of this queue, and do not hold it yet
-	freed      int           // how many permits were released at the masters
+	freed      atomic.Int32  // how many permits were released at the masters
 	first      *waiter
 	last       *waiter
 }

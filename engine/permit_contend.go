@@ -32,11 +32,12 @@ import (
 // Each master grants the first slot of the request that is free there. So a caller wins one slot at most, by the votes on
 // that slot alone.
 type permitContender struct {
-	contender      // of the queue for permits of the name; state is nil until it is the contender
-	first     int  // the slot to ask for first
-	woken     bool // it is said to be free
-	freed     int  // how many permits of the name this process had released when it asked last
-	polls     int  // how often it has asked for all slots without being woken
+	contender            // of the queue for permits of the name; state is nil until it is the contender
+	permits   *nameState // of that queue; it stays while c asks
+	first     int        // the slot to ask for first
+	woken     bool       // it is said to be free
+	freed     int32      // how many permits of the name this process had released when it asked last
+	polls     int        // how often it has asked for all slots without being woken
 }
 
 // firstAsked is how many slots an attempt asks for first. More cost the masters more, and are hardly ever needed while half
@@ -87,10 +88,9 @@ func (c *permitContender) end() {
 	if c.state != nil {
 		c.state.stopContending(c.yieldFirst)
 	}
-	s := c.e.names.shard(c.name)
-	s.mu.Lock()
-	s.states[c.name].asking--
-	s.unlock()
+	c.permits.shard.mu.Lock()
+	c.permits.asking--
+	c.permits.shard.unlock()
 	c.e.names.contenderEnded()
 }
 
@@ -115,7 +115,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer stop()
 	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
-	if freed := c.state.queueFirst(w); c.made > 0 && freed != c.freed { // one was released after it asked
+	if c.permits.queueFirst(w); c.made > 0 && c.permits.freed.Load() != c.freed { // one was released after it asked
 		stop()
 	}
 	var err error
@@ -130,7 +130,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 			c.polls++
 		}
 	}
-	switch lock := c.state.leave(w); {
+	switch lock := c.permits.leave(w); {
 	case lock != nil && lock.collect(c.asked):
 		c.yieldFirst = true // the next was refused as c was
 		return lock, nil
@@ -155,7 +155,7 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 		most = c.limit
 	}
 	for ; ; most = c.limit {
-		c.freed = e.names.freed(c.name)
+		c.freed = c.permits.freed.Load()
 		var keys []string
 		for _, slot := range slots[:min(most, e.cfg.Queue)] {
 			keys = append(keys, slotKey(slot, c.name))
@@ -213,9 +213,9 @@ func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 		return false, ErrClosed
 	}
 	t.awaited.Add(1)
-	n := s.stateLocked(c.name, c.begin)
-	n.asking++
-	return !n.idleLocked() || n.asking > c.limit, nil
+	c.permits = s.stateLocked(c.name, c.begin)
+	c.permits.asking++
+	return !c.permits.idleLocked() || c.permits.asking > c.limit, nil
 }
 
 // wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.
@@ -236,23 +236,14 @@ func (n *nameState) slotReleased() {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
 	q := n.wantedLocked()
-	q.freed++
+	q.freed.Add(1)
 	if w := q.first; w != nil && w.stop != nil {
 		go w.stop()
 	}
 }
 
-// freed returns how many slots this process has released at the masters since somebody wants one.
-func (t *nameTable) freed(queue string) int {
-	s := t.shard(queue)
-	s.mu.Lock()
-	defer s.unlock()
-	return s.states[queue].freed
-}
-
-// queueFirst puts a contender in front of the queue, so that it may be handed a permit while it waits. It returns what freed
-// does.
-func (n *nameState) queueFirst(w *waiter) int {
+// queueFirst puts a contender in front of the queue, so that it may be handed a permit while it waits.
+func (n *nameState) queueFirst(w *waiter) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
 	if n.first != nil {
@@ -261,7 +252,6 @@ func (n *nameState) queueFirst(w *waiter) int {
 		n.last = w
 	}
 	w.next, w.queued, n.first = n.first, true, w
-	return n.freed
 }
 
 // leave takes a contender out of the queue, and returns the permit that it was handed.
