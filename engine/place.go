@@ -68,9 +68,9 @@ const (
 )
 
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
-// Who makes few attempts, or wants a short lease, does not.
+// Who makes few attempts, or wants a short lease, does not; nor does a reader or a set.
 func (c *contender) standsInLine(ctx context.Context) bool {
-	if c.most != 0 || c.ttl < line.LeastTTL || c.kind == reads {
+	if c.most != 0 || c.ttl < line.LeastTTL || c.kind != takes {
 		return false
 	}
 	c.state.shard.mu.Lock()

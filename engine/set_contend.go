@@ -58,15 +58,9 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	return s, err
 }
 
-// rest waits before the next attempt.
+// rest waits for the name that kept c, as a contender for that name does.
 func (c *setContender) rest(ctx context.Context, next step) (*Set, error) {
-	err := c.intend(ctx)
-	if err == nil {
-		err = c.delay(ctx, next)
-	}
-	if err == nil {
-		c.e.counts.retries.Add(1)
-	}
+	_, err := c.contender.rest(ctx, next)
 	return nil, err
 }
 
