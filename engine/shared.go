@@ -35,14 +35,11 @@ func (e *Engine) DoShared(ctx context.Context, name string, ttl time.Duration, f
 	return e.do(ctx, name, ttl, fn, e.AcquireShared)
 }
 
-// errUpgrade is why a reader cannot wait to write.
-var errUpgrade = invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
-
-// refuseUpgrade returns errUpgrade if ctx comes from a reader of one of the keys.
+// refuseUpgrade returns an error if ctx comes from a reader of one of the keys.
 func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 	l, ok := LockFrom(ctx)
 	if ok && l.lease.shared && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.Valid() {
-		return errUpgrade
+		return invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
 	}
 	return nil
 }
