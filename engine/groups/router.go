@@ -3,6 +3,7 @@ package groups
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"sync"
 
@@ -75,11 +76,9 @@ func pick(groups []*group, name string) (best *group) {
 
 // hash is FNV-1a of 64 bits.
 func hash(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	return h.Sum64()
 }
 
 // mix is the finalizer of SplitMix64.
