@@ -184,7 +184,12 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 			return nil, err
 		}
 	}
-	err := c.delay(ctx, next)
+	var err error
+	if next.await || c.kind == reads && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
+		err = c.await(ctx, c.name, next)
+	} else {
+		err = c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
+	}
 	if err == nil && next.await {
 		err = c.e.pause(ctx, c.gap())
 	}
@@ -192,14 +197,6 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 		c.e.counts.retries.Add(1)
 	}
 	return nil, err
-}
-
-// delay waits for as long as next says.
-func (c *contender) delay(ctx context.Context, next step) error {
-	if next.await || c.kind == reads && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
-		return c.await(ctx, c.name, next)
-	}
-	return c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 }
 
 // await waits until a name may be free, and then for a random delay. All who wait are woken at once, and

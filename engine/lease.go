@@ -137,18 +137,15 @@ func (l *lease) loseLocked(cause error) {
 
 // scheduleLocked makes the keeper run onDue when the renewal next has something to do.
 func (l *lease) scheduleLocked(now clock.Instant) {
-	if !l.ended {
-		l.e.keeper.schedule(l, l.soonest(now))
+	if l.ended {
+		return
 	}
-}
-
-// soonest returns when the renewal next has something to do.
-func (l *lease) soonest(now clock.Instant) clock.Instant {
 	r := l.renewal // a copy: next changes it
-	if do, again := r.next(now); do == idle {
-		return again
+	do, due := r.next(now)
+	if do != idle {
+		due = now
 	}
-	return now
+	l.e.keeper.schedule(l, due)
 }
 
 // An extension is one Extend at the masters. A lease has one at a time. Callers that ask for no more share
