@@ -375,7 +375,7 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l := lock.lease
 	n := l.state
-	l.holder, lock.since = lock, now
+	l.holders, lock.since = append(l.holders, lock), now
 	n.contending, n.lease, n.failed = false, l, nil
 	n.letInLocked(now)
 	if n.first != nil || l.short {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
@@ -27,11 +28,11 @@ func (l *lease) mayHandOver(now clock.Instant) bool {
 //
 // While there are other readers, the lease stays theirs.
 func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, contending bool) {
-	if delete(l.readers, holder); len(l.readers) > 0 && !l.ended {
+	l.holders = slices.DeleteFunc(l.holders, func(h *Lock) bool { return h == holder })
+	if len(l.holders) > 0 && !l.ended {
 		l.e.released(holder, now, true, true, nil)
 		return false, false
 	}
-	l.holder = nil
 	l.kept, l.warn, l.fault = false, 0, nil
 	n := l.state
 	if !l.shared {
@@ -64,8 +65,8 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		return false, false
 	}
 	q.popLocked()
-	l.holder = l.handle()
-	w.lock = l.holder
+	w.lock = l.handle()
+	l.holders = append(l.holders, w.lock)
 	if w.stop != nil {
 		go w.stop()
 	}

@@ -31,12 +31,8 @@ func (e *Engine) holders(key string) (all []inside.Lock) {
 	defer s.unlock()
 	if n := s.states[key]; n != nil {
 		for _, l := range append(slices.Clone(n.apart), n.lease) {
-			if l == nil {
-				continue
-			}
-			for h := range l.holders {
-				all = append(all, h)
-				break
+			if l != nil && len(l.holders) > 0 {
+				all = append(all, l.holders[0])
 			}
 		}
 	}

@@ -32,27 +32,28 @@ type lease struct {
 
 	// The shard's mutex guards the following.
 	ended     bool
-	expired   bool               // ended because validity ran out
-	holder    *Lock              // nil while nobody holds it, or several readers do
-	readers   map[*Lock]struct{} // from the second reader on
-	handed    int                // how often it was handed over
-	revealed  bool               // others may have the token: it must not be handed over
-	leads     bool               // its holder is a leader: it is not handed over either
-	longest   time.Duration      // longest ttl that a master may have been sent
-	extension *extension         // the Extend that is under way; nil: none is
+	expired   bool          // ended because validity ran out
+	holders   []*Lock       // several if it is shared; none on the way to the next
+	handed    int           // how often it was handed over
+	revealed  bool          // others may have the token: it must not be handed over
+	leads     bool          // its holder is a leader: it is not handed over either
+	longest   time.Duration // longest ttl that a master may have been sent
+	extension *extension    // the Extend that is under way; nil: none is
 	renewal
 
 	due   clock.Instant // when the keeper runs onDue; guarded by keeper.mu, like index
 	index int           // in the keeper's heap, from 1; 0: not in it
 }
 
-// grant makes a lease and its first handle in one allocation; take makes that handle the holder.
+// grant makes a lease, its first handle and room for one holder in one allocation; take makes that handle the holder.
 func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now clock.Instant) *Lock {
 	both := &struct {
-		lock  Lock
-		lease lease
+		lock    Lock
+		lease   lease
+		holders [1]*Lock
 	}{}
 	l := &both.lease
+	l.holders = both.holders[:0]
 	l.e, l.state = e, n
 	l.name, l.token, l.origin, l.fencing, l.shared, l.since = req.Name, req.Token, req.Origin, req.Fence, req.Shared, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
@@ -105,31 +106,19 @@ func (l *lease) expireLocked(now clock.Instant) {
 	}
 }
 
-// holders ranges over those who hold the lease.
-func (l *lease) holders(yield func(*Lock) bool) {
-	if l.holder != nil && !yield(l.holder) {
-		return
-	}
-	for h := range l.readers {
-		if !yield(h) {
-			return
-		}
-	}
-}
-
 // loseLocked ends the lease, if there is one, for the given cause; the next waiter contends.
 func (l *lease) loseLocked(cause error) {
 	if l == nil || l.ended {
 		return
 	}
 	l.endLocked()
-	for h := range l.holders {
+	for _, h := range l.holders {
 		if h.end == nil { // else it is being released
 			h.endLocked(oneline.Join(ErrLost, cause))
 			l.e.lost(h, cause)
 		}
 	}
-	l.holder = nil
+	l.holders = nil
 	if n := l.state; n.lease == l {
 		n.contendNextLocked(false, nil)
 	}
@@ -189,7 +178,7 @@ func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time
 // beginExtension begins an extension, or returns the one that is under way.
 func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 	l.state.shard.mu.Lock()
-	if _, reads := l.readers[h]; l.ended || l.holder != h && !reads {
+	if l.ended || h != nil && !slices.Contains(l.holders, h) {
 		l.state.shard.unlock()
 		return nil, ErrNotHeld
 	}
@@ -290,7 +279,7 @@ func (l *lease) sumLocked(now clock.Instant) {
 	var stop clock.Instant
 	kept, forever := false, false
 	l.warn, l.warned = 0, false
-	for h := range l.holders {
+	for _, h := range l.holders {
 		if h.kept {
 			kept, forever, stop = true, forever || h.stop.IsZero(), later(stop, h.stop)
 		}
@@ -309,7 +298,7 @@ func (l *lease) sumLocked(now clock.Instant) {
 
 // warnLocked warns the holders that want to be warned first.
 func (l *lease) warnLocked() {
-	for h := range l.holders {
+	for _, h := range l.holders {
 		if w := h.notice; w != nil && w.of != l.until && w.left >= l.warn {
 			go w.fn() // user code: it may block
 			w.of = l.until

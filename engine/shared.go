@@ -51,11 +51,8 @@ func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
 
 // joinLocked adds a reader.
 func (l *lease) joinLocked(ttl time.Duration) *Lock {
-	if l.readers == nil {
-		l.readers, l.holder = map[*Lock]struct{}{l.holder: {}}, nil
-	}
 	h := l.handle()
-	l.readers[h] = struct{}{}
+	l.holders = append(l.holders, h)
 	l.ttl = max(l.ttl, ttl)
 	return h
 }

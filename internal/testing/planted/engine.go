@@ -54,7 +54,7 @@ var engines = []fault{
 	},
 	{
 		what: "a reader releases the lease of all", file: "engine/handover.go",
-		old: "len(l.readers) > 0 && !l.ended", new: "len(l.readers) < 0",
+		old: "len(l.holders) > 0 && !l.ended", new: "len(l.holders) < 0",
 		tests: "engine TestReadersOfAProcessShareALease",
 	},
 	{
@@ -139,7 +139,7 @@ var engines = []fault{
 	},
 	{
 		what: "a reader's loss is its own", file: "engine/lease.go",
-		old: "\tfor h := range l.readers {\n\t\tif !yield(h) {", new: "\tfor h := range l.readers {\n\t\tif !yield(h) || l.ended {",
+		old: "range l.holders {\n\t\tif h.end == nil {", new: "range l.holders[:min(1, len(l.holders))] {\n\t\tif h.end == nil {",
 		tests: "engine TestLossOfALeaseIsThatOfAllItsReaders",
 	},
 	{
