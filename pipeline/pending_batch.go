@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -49,13 +50,12 @@ func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 // settle notes the answers, and returns the batch that asks again; nil: there is no need.
 func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
 	replies = replies[b.lead:]
-	if err := replies[0].Err(); !b.single {
-		switch {
-		case conn.IsNoScript(err) && b.lead == 0:
-			return newPendingBatch(b.due, true, false), nil
-		case conn.IsDenied(err), b.readersAreForbidden(replies[0]):
-			return newPendingBatch(b.due, false, true), nil
-		}
+	switch err := replies[0].Err(); {
+	case b.single:
+	case conn.IsNoScript(err) && b.lead == 0:
+		return newPendingBatch(b.due, true, false), nil
+	case conn.IsDenied(err), b.readersAreForbidden(replies[0]):
+		return newPendingBatch(b.due, false, true), nil
 	}
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -77,27 +77,20 @@ func (b *pendingBatch) readersAreForbidden(reply resp.Reply) bool {
 
 // read returns the releases that were answered, and how many of them found their key.
 func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pending.Release, deleted uint64, err error) {
-	if !b.single {
-		votes, fault, err := conn.BatchVotes(replies[0], len(b.due))
-		if err == nil && conn.IsUnfit(fault) {
-			err = fault
-		}
-		return b.due, uint64(strings.Count(votes, "1")), err
-	}
+	each := len(b.due) / len(replies)
 	for i, reply := range replies {
-		votes, fault, err := conn.BatchVotes(reply, 1)
-		if err == nil {
-			err = fault
-		}
+		due := b.due[i*each:][:each]
+		votes, fault, err := conn.BatchVotes(reply, each)
+		fault = cmp.Or(err, fault)
 		switch {
-		case conn.IsDenied(err), b.due[i].Shared && conn.IsForbidden(err):
+		case b.single && (conn.IsDenied(fault) || due[0].Shared && conn.IsForbidden(fault)):
 			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
 			continue
-		case conn.IsUnfit(err):
-			return nil, 0, err
+		case conn.IsUnfit(fault), !b.single && err != nil:
+			return nil, 0, fault
 		}
 		deleted += uint64(strings.Count(votes, "1"))
-		released = append(released, b.due[i])
+		released = append(released, due...)
 	}
 	return released, deleted, nil
 }

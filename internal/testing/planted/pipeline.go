@@ -244,7 +244,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a release that is denied is sent for ever", file: "pipeline/pending_batch.go",
-		old: "\t\t\tcontinue\n\t\tcase conn.IsUnfit(err):", new: "\t\t\treturn nil, 0, err\n\t\tcase conn.IsUnfit(err):",
+		old: "\t\t\tcontinue\n\t\tcase conn.IsUnfit(fault),", new: "\t\t\treturn nil, 0, fault\n\t\tcase conn.IsUnfit(fault),",
 		tests: "pipeline TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent",
 	},
 	{
