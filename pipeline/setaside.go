@@ -15,17 +15,16 @@ func (m *master) setAside(cause error) {
 	m.up, m.cause = false, cause
 	m.stats.SetAside++
 	p.up--
-	flights, unsent := m.flights, m.unsent
+	lost := m.flights
+	for _, w := range m.unsent { // a flight that was never sent
+		lost = append(lost, flight{part: w, first: w.next, end: len(w.Commands), last: true})
+	}
 	m.inFlight, m.outbox, m.out = inFlight{}, outbox{}, nil
 	m.member.busy = false
 	m.hearing = hearing{}
 	m.setHearingLocked(false, nil)
 	now := time.Now()
-	m.noteInDoubtLocked(flights, unsent)
-	lost := flights
-	for _, w := range unsent {
-		lost = append(lost, flight{part: w, first: w.next, end: len(w.Commands), last: true})
-	}
+	m.noteInDoubtLocked(lost)
 	for i := range lost {
 		switch f := &lost[i]; {
 		case f.maintenance == nil:
@@ -63,26 +62,22 @@ func (m *master) setAside(cause error) {
 
 // noteInDoubtLocked notes the acquires that the end of the connection leaves in doubt, and the
 // first round without the master.
-func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
+func (m *master) noteInDoubtLocked(lost []flight) {
 	var from, to uint64
-	sent := func(r *round) {
-		if from == 0 || r.seq < from {
-			from = r.seq
-		}
-		to = max(to, r.seq)
-	}
-	for i := range flights {
-		if flights[i].maintenance == nil {
-			sent(flights[i].part.r)
-		}
-	}
 	m.pending.LeaveOut(m.p.seq + 1)
-	for i := range unsent {
-		switch w := &unsent[i]; {
-		case w.next > 0:
-			sent(w.r)
-		case w.untouched():
-			m.pending.LeaveOut(w.r.seq)
+	for i := range lost {
+		f := &lost[i]
+		if f.maintenance != nil {
+			continue
+		}
+		switch seq := f.part.r.seq; {
+		case !f.sent.IsZero(), f.first > 0: // the latter: the part was sent until there
+			if from == 0 || seq < from {
+				from = seq
+			}
+			to = max(to, seq)
+		case f.part.untouched():
+			m.pending.LeaveOut(seq)
 		}
 	}
 	if to != 0 {

@@ -99,7 +99,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "rounds that were never sent count as asked", file: "pipeline/setaside.go",
-		old: "m.pending.LeaveOut(w.r.seq)", new: "sent(w.r)",
+		old: "case !f.sent.IsZero(), f.first > 0:", new: "case !f.sent.IsZero(), f.first > 0, f.part.untouched():",
 		tests: "pipeline TestLockWhoseAcquireWasNeverSentIsNotReleasedThere",
 	},
 	{
