@@ -67,6 +67,14 @@ func (w *world) acquire() {
 	w.form(command{lock: w.round, round: w.round})
 }
 
+// stay asks once more for a lock, as a token does that stands in line.
+func (w *world) stay() {
+	if len(w.locks) > 0 {
+		w.round++
+		w.form(command{lock: w.locks[0], round: w.round})
+	}
+}
+
 func (w *world) release() {
 	if len(w.locks) == 0 {
 		return
@@ -102,7 +110,7 @@ func (w *world) cut() {
 	}
 	w.r.LeaveOut(leftOut)
 	if len(w.wire) > 0 && w.fault != "nothing in doubt" {
-		w.r.Died(w.wire[0].round, w.wire[len(w.wire)-1].round)
+		w.r.Died(w.wire[len(w.wire)-1].round)
 	}
 	for _, c := range w.wire {
 		if c.release {
@@ -186,7 +194,7 @@ var events = []struct {
 	name string
 	do   func(*world)
 }{
-	{"acquire", (*world).acquire}, {"release", (*world).release}, {"answer", (*world).answer}, {"cut", (*world).cut},
+	{"acquire", (*world).acquire}, {"stay", (*world).stay}, {"release", (*world).release}, {"answer", (*world).answer}, {"cut", (*world).cut},
 	{"late", func(w *world) { w.late() }}, {"connect", (*world).connect}, {"wait", (*world).wait},
 }
 

@@ -75,15 +75,15 @@ func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testi
 		origin    conn.Origin
 		forgotten bool
 	}{
-		{"answered before the connection died", conn.InRound(4), true},
-		{"first of those in flight", conn.InRound(5), false},
+		{"earlier: a later round may have asked again", conn.InRound(4), false},
 		{"last of those in flight", conn.InRound(7), false},
 		{"formed later", conn.InRound(8), true},
 		{"unknown round", conn.OriginUnknown, false},
+		{"another's", conn.OriginForeign, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPending()
-			p.Died(5, 7)
+			p.Died(7)
 			p.Add(lease("a", c.origin), at(0))
 			require.Equal(t, 1, p.Len())
 			taken := p.Take(at(30), 10) // the lease has run out
@@ -112,12 +112,13 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 		{"in flight", conn.InRound(6), 5, true},
 		{"in flight, answered at the last moment", conn.InRound(6), 11.9, true},
 		{"in flight, answered after the dead-peer time", conn.InRound(6), 12, false},
-		{"before", conn.InRound(4), 5, false},
+		{"before", conn.InRound(4), 5, true},
+		{"another's", conn.OriginForeign, 5, false},
 		{"later", conn.InRound(8), 5, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPending()
-			p.Died(5, 7)
+			p.Died(7)
 			p.Admitted(at(2)) // in doubt until 12
 			p.Sent(lease("a", c.origin), at(c.answered), false)
 			require.Empty(t, p.Take(at(11.9), 10))
@@ -138,7 +139,7 @@ func TestReleaseIsRepeatedADeadPeerTimeLaterIfTheCallerSaysSo(t *testing.T) {
 
 func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
 	p := newPending()
-	p.Died(5, 7)
+	p.Died(7)
 	_, yes := p.isInDoubt(conn.InRound(6), at(1e6))
 	require.True(t, yes, "no connection since")
 	p.Admitted(at(100))
@@ -148,7 +149,7 @@ func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
 	_, yes = p.isInDoubt(conn.InRound(6), at(110))
 	require.False(t, yes)
 
-	p.Died(9, 9)
+	p.Died(9)
 	p.Admitted(at(105))
 	require.Len(t, p.inDoubt, 2)
 	until, _ = p.isInDoubt(conn.InRound(6), at(105))
@@ -253,7 +254,7 @@ func TestMasterIsLeftOutFromTheEarliestRoundOn(t *testing.T) {
 func TestAnsweredReleaseIsNotRepeatedBeforeItIsKnownWhen(t *testing.T) {
 	p := newPending()
 	require.False(t, p.InDoubt())
-	p.Died(1, 3)
+	p.Died(3)
 	require.True(t, p.InDoubt())
 	p.Sent(lease("a", conn.InRound(2)), at(0), false)
 	require.Zero(t, p.Len())
