@@ -33,7 +33,13 @@ type hearing struct {
 	held  []string  // grants that wait for a check; owned by run
 }
 
-var errNoLine = errors.New("has no line")
+// mostLineTrials is how many connections in a row may end while they try a line.
+const mostLineTrials = 3
+
+var (
+	errNoLine     = errors.New("has no line")
+	errLineTrials = fmt.Errorf("%d connections in a row ended while they tried a line", mostLineTrials)
+)
 
 // Bounds of what is heard: whoever publishes more forges it.
 const (
@@ -64,12 +70,12 @@ func (p *Pipeline) lines() (able, open int, known <-chan struct{}) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
 	for _, m := range p.masters {
+		if m.up && m.channel == "" && m.why == nil {
+			m.prepareLocked(time.Now())
+		}
 		switch {
 		case m.able:
 			able++
-		case m.up && m.channel == "":
-			m.prepareLocked(time.Now())
-			open++
 		case m.up && m.why == nil:
 			open++
 		}
@@ -85,8 +91,14 @@ func (m *master) setHearingLocked(able bool, why error) {
 }
 
 // prepareLocked loads the scripts of a line, and finds out whether the connection has RESP3: only there is a null one of
-// another form.
+// another form. A proxy may end the connection instead of an answer. After mostLineTrials of that the server is left without
+// a line.
 func (m *master) prepareLocked(now time.Time) {
+	if m.lineTrials == mostLineTrials {
+		m.setHearingLocked(false, errLineTrials)
+		return
+	}
+	m.lineTrials++
 	m.channel = conn.ReservedPrefix + token.New()
 	e := &maintenance{}
 	e.LoadLine()
@@ -139,6 +151,7 @@ func (m *master) subscribeLocked(now time.Time) {
 		}
 		m.p.mu.Lock()
 		defer m.p.mu.Unlock()
+		m.lineTrials = 0
 		m.setHearingLocked(true, nil)
 		return nil
 	}
@@ -153,6 +166,7 @@ const inLine = "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH"
 func (m *master) hasNoLine(why error) error {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
+	m.lineTrials = 0
 	m.setHearingLocked(false, why)
 	if conn.IsServerWide(why) {
 		return why

@@ -359,6 +359,27 @@ func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
 	}
 }
 
+func TestServerWhoseConnectionsEndWhenTheyTryALineServesRoundsWithoutOne(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		for _, s := range b.servers[:2] {
+			s.Mangle(func(_ int, reply []byte) ([]byte, bool) { return reply, strings.Contains(string(reply), "subscribe") })
+		}
+		p := b.open()
+		for range 10 {
+			require.False(t, p.Lines(context.Background()))
+			time.Sleep(time.Second)
+		}
+		for _, m := range p.Stats().Masters[:2] {
+			require.EqualValues(t, mostLineTrials, m.SetAside)
+			require.ErrorIs(t, m.NoLine, errLineTrials)
+		}
+		b.servers[0].Mangle(nil)
+		b.servers[0].Restart()
+		time.Sleep(5 * time.Second)
+		require.True(t, p.Lines(t.Context()), "another server is tried again")
+	})
+}
+
 func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
 	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
 		holder := b.started()

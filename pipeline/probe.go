@@ -165,7 +165,7 @@ func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 		m.member.admission.Lost()
 	}
 	if m.server.RunID != last.RunID {
-		m.triedInVain = false
+		m.triedInVain, m.lineTrials = false, 0
 	}
 	return err
 }
