@@ -145,15 +145,10 @@ const nobody = "nobody"
 
 // Refuse gives a name to nobody: an acquire finds it taken until Heal. A holder loses it, as with Lose.
 func (e *Engine) Refuse(name string) {
-	for _, key := range e.keys(name) {
-		e.mu.Lock()
+	e.lose(name, func(m *redisfake.Server, key string) {
 		e.refused[key] = true
-		e.mu.Unlock()
-		for _, m := range e.masters {
-			m.Set(key, nobody)
-		}
-	}
-	e.notice(name)
+		m.Set(key, nobody)
+	})
 }
 
 // Deny makes the masters' ACL forbid a name until Heal: an acquire gets engine.ErrDenied.
@@ -173,29 +168,28 @@ func (e *Engine) Deny(name string) {
 // if a majority of the masters is up: Done is closed, and Err matches engine.ErrLost. Only an adopted lock
 // finds out later, at its next Extend.
 func (e *Engine) Lose(name string) {
-	for _, key := range e.keys(name) {
-		for _, m := range e.masters {
-			m.Delete(key)
-		}
-	}
-	e.notice(name)
+	e.lose(name, func(m *redisfake.Server, key string) {
+		m.Delete(key)
+	})
 }
 
-// notice makes each holder of a name ask the masters for it, twice: a first Extend may share the outcome of a
-// call that was answered before.
-func (e *Engine) notice(name string) {
+// lose takes each key of a name from its holders, with take, and makes them ask the masters for it: not those
+// who have it by then. A first Extend may share the outcome of a call that was answered before.
+func (e *Engine) lose(name string, take func(m *redisfake.Server, key string)) {
+	var holders []inside.Lock
 	e.mu.Lock()
-	engines := e.engines
+	for _, key := range e.keys(name) {
+		for _, other := range e.engines {
+			holders = append(holders, inside.Of(other).Holders(key)...)
+		}
+		for _, m := range e.masters {
+			take(m, key)
+		}
+	}
 	e.mu.Unlock()
-	for _, other := range engines {
-		for _, key := range e.keys(name) {
-			for _, lock := range inside.Of(other).Holders(key) {
-				for failed := 0; lock.Valid() && failed < 2; {
-					if lock.Extend(context.Background(), 0) != nil { // it asks, and that is all
-						failed++
-					}
-				}
-			}
+	for _, lock := range holders {
+		for try := 0; try < 3 && lock.Valid(); try++ {
+			_ = lock.Extend(context.Background(), 0) // it asks, and that is all
 		}
 	}
 }

@@ -207,3 +207,40 @@ func TestLoseEndsWithoutAQuorum(t *testing.T) {
 	e.Lose("name")
 	require.NoError(t, lock.Err(), "nobody could tell")
 }
+
+func TestLoseReturnsWhileTheNextOneHoldsTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New(t, engine.Config{})
+		for i := range masters {
+			e.Slow(i, time.Millisecond) // the writer has the lock before all readers were asked
+		}
+		var readers []*engine.Lock
+		for range 5 {
+			reader, err := e.Open(t, engine.Config{}).AcquireShared(t.Context(), "name", 0)
+			require.NoError(t, err)
+			readers = append(readers, reader)
+		}
+		writer := e.Open(t, engine.Config{})
+		lost, next := make(chan struct{}), make(chan error, 1)
+		go func() {
+			next <- writer.Do(t.Context(), "name", 0, func(ctx context.Context) error {
+				<-lost
+				return ctx.Err()
+			})
+		}()
+		time.Sleep(time.Second) // it waits by now
+		go func() {
+			defer close(lost)
+			e.Lose("name")
+		}()
+		select {
+		case <-lost:
+		case <-time.After(5 * time.Second):
+			t.Fatal("Lose has not returned")
+		}
+		for _, reader := range readers {
+			require.ErrorIs(t, reader.Err(), engine.ErrLost)
+		}
+		require.NoError(t, <-next, "it has lost nothing")
+	})
+}
