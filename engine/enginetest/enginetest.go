@@ -143,7 +143,7 @@ func (e *Engine) NoQuorum() {
 // nobody is the value of a name that is refused.
 const nobody = "nobody"
 
-// Refuse gives a name to nobody: an acquire finds it taken until Heal. A holder loses it, as with Lose.
+// Refuse gives a name to nobody: an acquire finds it taken until Heal or Lose. A holder loses it, as with Lose.
 func (e *Engine) Refuse(name string) {
 	e.lose(name, func(m *redisfake.Server, key string) {
 		e.refused[key] = true
@@ -169,6 +169,7 @@ func (e *Engine) Deny(name string) {
 // finds out later, at its next Extend.
 func (e *Engine) Lose(name string) {
 	e.lose(name, func(m *redisfake.Server, key string) {
+		delete(e.refused, key)
 		m.Delete(key)
 	})
 }
@@ -201,7 +202,7 @@ func (e *Engine) Heal() {
 	defer e.mu.Unlock()
 	for _, m := range e.masters {
 		for key := range e.refused {
-			if m.Value(key) == nobody { // Lose ends a refusal, too
+			if m.Value(key) == nobody { // a forced release ends a refusal, too
 				m.Delete(key)
 			}
 		}

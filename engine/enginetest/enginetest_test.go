@@ -158,6 +158,20 @@ func TestARestartedMasterStillRefuses(t *testing.T) {
 	})
 }
 
+func TestARefusalThatLoseEndedIsNotBackAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New(t, engine.Config{})
+		e.Refuse("name")
+		e.Lose("name")
+		for i := range masters {
+			e.Restart(i)
+		}
+		time.Sleep(time.Minute) // no master votes sooner
+		require.NoError(t, e.Ready(t.Context()))
+		mustAcquire(t, e.Engine, "name", 0)
+	})
+}
+
 func TestAFaultIsKnownToEveryEngineWhenItsCallReturns(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
