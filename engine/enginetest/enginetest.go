@@ -165,8 +165,8 @@ func (e *Engine) Deny(name string) {
 
 // Lose deletes a lock at all masters, whoever holds it, also at those that are down. An engine would find
 // that out with the next renewal, or Extend of a lock that is not kept alive. Here it has when Lose returns,
-// if a majority of the masters is up: Done is closed, and Err matches engine.ErrLost. Only an adopted lock
-// finds out later, at its next Extend.
+// if a majority of the masters is up and allows the name: Done is closed, and Err matches engine.ErrLost. Only
+// an adopted lock finds out later, at its next Extend.
 func (e *Engine) Lose(name string) {
 	e.lose(name, func(m *redisfake.Server, key string) {
 		delete(e.refused, key)

@@ -258,3 +258,13 @@ func TestLoseReturnsWhileTheNextOneHoldsTheLock(t *testing.T) {
 		require.NoError(t, <-next, "it has lost nothing")
 	})
 }
+
+func TestALostLockOfADeniedNameIsNoticedOnceTheNameIsAllowed(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	lock := mustAcquire(t, e.Engine, "name", 0)
+	e.Deny("name")
+	e.Lose("name")
+	require.NoError(t, lock.Err(), "nobody could tell")
+	e.Heal()
+	require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+}
