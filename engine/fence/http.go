@@ -133,9 +133,13 @@ func (m *Memory) Seal(ctx context.Context, name string, fence uint64) (release f
 		return nil, err
 	}
 	select {
-	case n.busy <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case n.busy <- struct{}{}: // whatever ctx says: a new name is kept with a fence, or not at all
+	default:
+		select {
+		case n.busy <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	release = func() { <-n.busy }
 	if err := Check(n.seen, fence); err != nil {

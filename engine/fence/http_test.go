@@ -89,6 +89,22 @@ func TestMemoryRefusesWhatIsNoFence(t *testing.T) {
 	release()
 }
 
+func TestTheEndOfCtxEndsAWaitAndTakesNoRoom(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		m := fence.NewMemory(1)
+		release, err := m.Seal(ended, "a", 3)
+		require.NoError(t, err, "nobody has the name: there is nothing to wait for")
+		_, err = m.Seal(ended, "a", 4)
+		require.ErrorIs(t, err, context.Canceled)
+		release()
+		release, err = m.Seal(t.Context(), "a", 3)
+		require.NoError(t, err, "4 was not kept")
+		release()
+	}
+}
+
 // A request that passed and was paused must be over before a newer holder reads.
 func TestNewerHolderWaitsForTheRequestOfAnOlderOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
