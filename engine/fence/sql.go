@@ -79,8 +79,8 @@ func (t Table) Update(ctx context.Context, db DB, key any, fence uint64, set str
 // of ctx before the commit. The end of ctx stops the statements of fn, not fn. fn leaves Commit and Rollback
 // to InTx, and returns the errors of further Seals and Updates.
 //
-// Errors: ErrInvalid before anything is sent; those of BeginTx, Seal, fn and Commit, with ctx's if its end
-// rolled back. After an error of Commit the write may have happened; after the others nothing was written. A
+// Errors: ErrInvalid before anything is sent; those of BeginTx, Seal, fn and Commit, the last three with ctx's
+// if it has ended. After an error of Commit the write may have happened; after the others nothing was written. A
 // database may refuse a seal that waited for another holder, as PostgreSQL does from REPEATABLE READ up: call
 // InTx again. InTx is safe for concurrent use as far as db and fn are.
 func (t Table) InTx(ctx context.Context, db TxBeginner, key any, fence uint64, fn func(tx *sql.Tx) error) error {
@@ -92,14 +92,14 @@ func (t Table) InTx(ctx context.Context, db TxBeginner, key any, fence uint64, f
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after Commit
-	if err := t.Seal(ctx, tx, key, fence); err != nil {
-		return err
+	if err = t.Seal(ctx, tx, key, fence); err == nil {
+		err = fn(tx)
 	}
-	if err = fn(tx); err == nil {
+	if err == nil {
 		err = tx.Commit()
 	}
-	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql rolls back by itself when ctx ends
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	if end := ctx.Err(); err != nil && end != nil && !errors.Is(err, end) { // drivers have errors of their own for that
+		return fmt.Errorf("%w: %w", end, err)
 	}
 	return err
 }

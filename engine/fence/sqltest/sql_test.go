@@ -251,6 +251,10 @@ func TestInTxRollsBackAfterAnErrorAPanicAndTheEndOfCtx(t *testing.T) {
 		}, fence.ErrStale},
 		"rolled back by fn": {func(tx *sql.Tx, _ func()) error { return tx.Rollback() }, sql.ErrTxDone},
 		"ctx ends":          {func(_ *sql.Tx, cancel func()) error { cancel(); return nil }, context.Canceled},
+		"ctx ends a statement of a driver with its own error for that": {func(_ *sql.Tx, cancel func()) error {
+			cancel()
+			return broken
+		}, context.Canceled},
 		"rolled back after ctx": {func(tx *sql.Tx, cancel func()) error {
 			cancel()
 			for range 10_000 { // until database/sql has rolled back
