@@ -47,7 +47,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // times is n times d, but at most about 73 years.
 func times(d time.Duration, n int) time.Duration {
 	const longest = math.MaxInt64 / 4
-	if d > 0 && int64(n) > int64(longest/d) {
+	if int64(n) > int64(longest/max(d, 1)) { // without a delay, too
 		return longest
 	}
 	return d * time.Duration(n)

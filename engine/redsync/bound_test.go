@@ -42,6 +42,7 @@ func TestVeryManyTriesAreForEver(t *testing.T) {
 		for _, options := range [][]Option{
 			{WithRetryDelay(time.Millisecond)},
 			{WithRetryDelay(math.MaxInt64)},
+			{WithRetryDelay(0)},
 			{WithRetryDelayFunc(func(int) time.Duration { return 24 * time.Hour })},
 		} {
 			m := mutex(append(options, WithTries(math.MaxInt))...)
