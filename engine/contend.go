@@ -331,17 +331,18 @@ func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next s
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.
-// The reason is the last one that this process knows of the name, else of the masters, else otherwise.
+// The reason is the last one that this process knows of the name, else of the masters, else otherwise. Masters
+// that are away are named.
 func (e *Engine) unlessKnown(name string, otherwise, err error) error {
 	if errors.Is(err, ErrNotAcquired) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	var missing *NotReadyError
 	switch why := e.names.why(name); {
+	case why != ErrTaken && errors.As(e.at(name).Ready(ended), &missing):
+		return oneline.Join(fmt.Errorf("%w: %w: %w", ErrNoQuorum, ErrNotAcquired, missing), err)
 	case why != nil:
 		return oneline.Join(fmt.Errorf("%w: %w", why, ErrNotAcquired), err)
-	case errors.As(e.at(name).Ready(ended), &missing):
-		return oneline.Join(fmt.Errorf("%w: %w: %w", ErrNoQuorum, ErrNotAcquired, missing), err)
 	}
 	return oneline.Join(otherwise, err)
 }

@@ -3,6 +3,7 @@ package redsync
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"muxlock/engine"
 )
@@ -55,14 +56,14 @@ func (f *failure) Unwrap() []error { return f.all }
 // masters' votes mean.
 func (r *Redsync) fail(err, kind error) error {
 	f := &failure{error: err, all: []error{err}}
-	attempt := (*engine.AttemptError)(nil)
+	attempt, away := new(engine.AttemptError), new(engine.NotReadyError)
 	switch {
 	case kind != nil:
 		f.all = append(f.all, kind)
 	case errors.Is(err, engine.ErrTaken):
 		f.all = append(f.all, &ErrTaken{})
-	case errors.As(err, &attempt):
-		for _, c := range attempt.Causes {
+	case errors.As(err, &attempt), errors.As(err, &away):
+		for _, c := range slices.Concat(attempt.Causes, away.Causes) {
 			f.all = append(f.all, &RedisError{Node: r.masters[c.Master], Err: c.Err})
 		}
 		if attempt.Refused > 0 {
@@ -73,14 +74,16 @@ func (r *Redsync) fail(err, kind error) error {
 }
 
 // spent returns the error of an acquire that the mutex's bound ended: how the last attempt failed, without
-// the error of the bound's own ctx.
+// the error of the bound's own ctx. There was none if another of this process contended.
 func (r *Redsync) spent(err error) error {
-	attempt := (*engine.AttemptError)(nil)
+	attempt, away := (*engine.AttemptError)(nil), (*engine.NotReadyError)(nil)
 	switch {
 	case errors.As(err, &attempt):
 		return r.fail(attempt, nil)
-	case errors.Is(err, engine.ErrTaken): // here: the masters were not asked
-		return r.fail(engine.ErrTaken, nil)
+	case errors.Is(err, engine.ErrTaken):
+		return r.fail(fmt.Errorf("%w: %w", engine.ErrTaken, engine.ErrNotAcquired), nil)
+	case errors.As(err, &away):
+		return r.fail(fmt.Errorf("%w: %w: %w", engine.ErrNoQuorum, engine.ErrNotAcquired, away), nil)
 	}
 	return r.fail(err, ErrFailed) // the first attempt was not answered
 }

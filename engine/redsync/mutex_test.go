@@ -98,6 +98,43 @@ func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded, "as with Redsync")
 }
 
+func TestEveryWaiterOfAProcessLearnsWhichMastersAreAway(t *testing.T) {
+	name := newName(t)
+	masters := redistest.Masters(t, 3)
+	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	for _, m := range masters {
+		require.NoError(t, m.Kill())
+	}
+	errs := make(chan error)
+	for range 3 { // one of them asks the masters, the others wait for it
+		go func() { errs <- New(e).NewMutex(name, WithTries(5), WithRetryDelay(100*time.Millisecond)).Lock() }()
+	}
+	for range 3 {
+		err := <-errs
+		var failed *RedisError
+		require.ErrorIs(t, err, engine.ErrNoQuorum)
+		require.ErrorIs(t, err, engine.ErrNotAcquired)
+		require.ErrorAs(t, err, &failed)
+		require.NotErrorIs(t, err, ErrFailed, "no ctx of theirs has ended")
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+	}
+}
+
+func TestLockThatIsTakenHereIsNotAcquired(t *testing.T) {
+	name := newName(t)
+	sync := New(open(t))
+	require.NoError(t, sync.NewMutex(name, WithExpiry(30*time.Second)).Lock())
+	for _, call := range []func() error{sync.NewMutex(name).TryLock, sync.NewMutex(name, WithTries(2), WithRetryDelay(0)).Lock} {
+		err := call()
+		var taken *ErrTaken
+		require.ErrorAs(t, err, &taken)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.ErrorIs(t, err, engine.ErrNotAcquired)
+	}
+}
+
 func TestLockThatLeavesNoValidityIsGivenBack(t *testing.T) {
 	name := newName(t)
 	sync := New(open(t))
