@@ -157,7 +157,11 @@ func (m *Mutex) Extend() (bool, error) { return m.ExtendContext(context.Backgrou
 func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 	ctx = orBackground(ctx)
 	lock, err := m.held(ctx)
-	if err != nil {
+	switch {
+	case err != nil && m.relock && m.value != "" && gone(err): // that of WithValue
+		err = m.TryLockContext(ctx)
+		return err == nil, err
+	case err != nil:
 		return m.extended(err, false)
 	}
 	err = lock.Err()

@@ -341,6 +341,11 @@ var behaviours = []behaviour{
 			c.taken(t)
 			return said(m.Extend())
 		}},
+	{name: "WithSetNXOnExtend Extend takes what nobody has by its value", redsync: "true nil, true nil",
+		see: func(t *testing.T, c scene) string {
+			m := c.mutex(value("nobody's"), setNXOnExtend())
+			return said(m.Extend()) + ", " + said(m.Unlock())
+		}},
 
 	// WithValue.
 	{name: "WithValue of another's lock unlocks it", redsync: "true true nil nil",
