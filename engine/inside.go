@@ -18,7 +18,7 @@ func init() {
 
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
-		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
+		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
 		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders,
 		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
 	}

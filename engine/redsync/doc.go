@@ -26,7 +26,7 @@
 //	WithTries              honoured  as how long Lock waits; 1 is TryLock
 //	WithRetryDelay, -Func  honoured  as how long Lock waits; waiters are woken before that
 //	WithTimeoutFactor      honoured  as how long the last try may take; one master has Config.MasterTimeout
-//	WithDriftFactor        honoured  above 0.01: Until is that much earlier; else Config.Drift counts
+//	WithDriftFactor        honoured  above Config.Drift, which counts for all locks: Until is earlier by the excess
 //	WithValue              honoured  Unlock and Extend adopt the lock (engine.Adopt): one round trip more
 //	WithSetNXOnExtend      honoured  Extend takes a lost lock again, with a new value
 //	WithFailFast           ignored   every call returns once a quorum has decided

@@ -60,12 +60,12 @@ func (m *Mutex) Until() time.Time {
 
 // until is the engine's Until, less what WithDriftFactor asks for beyond the engine's own drift.
 func (m *Mutex) until(lock *engine.Lock) time.Time {
-	return lock.Until().Add(-time.Duration(max(0, m.driftFactor-defaultDriftFactor) * float64(m.expiry)))
+	return lock.Until().Add(-time.Duration(max(0, m.driftFactor-m.redsync.drift) * float64(m.expiry)))
 }
 
 // over reports whether until has passed for a lock that the engine still considers valid.
 func (m *Mutex) over(lock *engine.Lock) bool {
-	return m.driftFactor > defaultDriftFactor && !time.Now().Before(m.until(lock))
+	return m.driftFactor > m.redsync.drift && !time.Now().Before(m.until(lock))
 }
 
 // Lock is LockContext without an end of ctx.

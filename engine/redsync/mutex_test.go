@@ -135,6 +135,22 @@ func TestLockThatIsTakenHereIsNotAcquired(t *testing.T) {
 	}
 }
 
+func TestDriftFactorCountsBeyondTheDriftOfTheEngine(t *testing.T) {
+	for _, drift := range []float64{0.0001, 0.01, 0.2} {
+		e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(five(t)), MastersAreNew: true, Drift: drift})
+		require.NoError(t, err)
+		for factor, beyond := range map[float64]float64{0: 0, drift: 0, drift + 0.1: 0.1, 0.4: 0.4 - drift} {
+			m := New(e).NewMutex(newName(t), WithExpiry(20*time.Second), WithDriftFactor(factor))
+			require.NoError(t, m.Lock())
+			require.InDelta(t, beyond*20, m.EngineLock().Until().Sub(m.Until()).Seconds(), 1e-6, "%v beside %v", factor, drift)
+		}
+		m := New(e).NewMutex(newName(t))
+		require.NoError(t, m.Lock())
+		require.Equal(t, m.EngineLock().Until(), m.Until(), "without the option")
+		require.NoError(t, e.Close())
+	}
+}
+
 func TestLockThatLeavesNoValidityIsGivenBack(t *testing.T) {
 	name := newName(t)
 	sync := New(open(t))

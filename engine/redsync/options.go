@@ -16,12 +16,8 @@ func (f OptionFunc) Apply(m *Mutex) { f(m) }
 // A DelayFunc returns the delay before try number tries, counted from 1.
 type DelayFunc func(tries int) time.Duration
 
-const (
-	// meanDelay is the mean of the delays that Redsync draws by default, 50 to 250 ms.
-	meanDelay = 150 * time.Millisecond
-	// defaultDriftFactor is Redsync's, and the default of the engine's Config.Drift.
-	defaultDriftFactor = 0.01
-)
+// meanDelay is the mean of the delays that Redsync draws by default, 50 to 250 ms.
+const meanDelay = 150 * time.Millisecond
 
 // WithExpiry sets the lease of the lock, for Lock, TryLock and Extend. Default 8 s. Calls
 // return engine.ErrInvalid if it is below 1 ms, above the engine's Config.MaxTTL, or too
@@ -53,8 +49,8 @@ func WithRetryDelayFunc(f DelayFunc) Option {
 	})
 }
 
-// WithDriftFactor makes Until earlier if factor is above 0.01: by the excess, times the expiry. The engine
-// has already subtracted its Config.Drift, for all locks.
+// WithDriftFactor makes Until earlier if factor is above the engine's Config.Drift: by the excess, times the
+// expiry. The engine has already subtracted its Drift, for all locks.
 func WithDriftFactor(factor float64) Option {
 	return OptionFunc(func(m *Mutex) { m.driftFactor = factor })
 }

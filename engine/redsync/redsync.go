@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muxlock/engine"
+	"muxlock/engine/internal/inside"
 )
 
 // Redsync makes mutexes that lock through one engine. It is safe for concurrent use, and
@@ -12,6 +13,7 @@ import (
 type Redsync struct {
 	engine  *engine.Engine
 	masters map[string]int // by address: the place in Config.Masters, a RedisError's Node
+	drift   float64        // Config.Drift
 	shown   shown
 }
 
@@ -22,6 +24,7 @@ type Redsync struct {
 func New(e *engine.Engine) *Redsync {
 	r := &Redsync{engine: e, masters: make(map[string]int)}
 	if e != nil {
+		r.drift = inside.Of(e).Drift
 		for i, m := range e.Stats().Masters {
 			r.masters[m.Address] = i
 		}
@@ -36,7 +39,7 @@ func (r *Redsync) NewMutex(name string, options ...Option) *Mutex {
 	m := &Mutex{
 		redsync: r, name: name,
 		expiry: 8 * time.Second, tries: 32, delay: meanDelay,
-		driftFactor: defaultDriftFactor, timeoutFactor: 0.05,
+		timeoutFactor: 0.05,
 	}
 	for _, o := range options {
 		o.Apply(m)

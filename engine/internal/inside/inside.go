@@ -24,6 +24,7 @@ type Engine struct {
 	At      func(key string) Pipe // the one that has a key
 	Durable bool                  // Config.MastersAreDurable
 	MaxTTL  time.Duration         // Config.MaxTTL
+	Drift   float64               // Config.Drift
 	Closing <-chan struct{}       // closed by the first Close
 	// Setup is function Setup with the engine's Config.
 	Setup func() (pipeline.Setup, error)
