@@ -24,12 +24,12 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 		return option, nil
 	}
 	u, err := url.Parse(address)
-	if err != nil {
-		return option, errURL
+	if err != nil || strings.Contains(address, "#") || strings.Contains(u.RawQuery, "@") {
+		return option, errURL // the latter: what looks like a fragment or parameters is a password
 	}
 	for parameter := range u.Query() {
 		if parameter != "db" && parameter != "client_name" && parameter != "skip_verify" {
-			return option, fmt.Errorf("URL parameter %q is not supported", parameter)
+			return option, fmt.Errorf("has a URL parameter other than db, client_name and skip_verify")
 		}
 	}
 	from, err := rueidis.ParseURL(address)
@@ -41,7 +41,7 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 	}
 	option.InitAddress = from.InitAddress
 	if u.Scheme == "unix" {
-		if from.InitAddress[0] == "" {
+		if from.InitAddress[0] == "" || u.Host != "" {
 			return option, fmt.Errorf("unix:// needs the path of a socket")
 		}
 		if option.DialCtxFn == nil {
