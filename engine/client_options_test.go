@@ -110,6 +110,8 @@ func TestMastersAreAddressesOrURLs(t *testing.T) {
 		{"redis://[::1]:7/2", "[::1]:7", "tu", "tp", 2, "tn", false},
 		{"redis://u:p@a:7/3", "a:7", "u", "p", 3, "tn", false},
 		{"redis://:p%40%3A@a:7", "a:7", "", "p@:", 1, "tn", false},
+		{"redis://u@a:7", "a:7", "u", "tp", 1, "tn", false},
+		{"redis://u:@a:7", "a:7", "u", "", 1, "tn", false},
 		{"redis://u:p@a:7?db=4&client_name=n", "a:7", "u", "p", 4, "n", false},
 		{"redis://a:7/0", "a:7", "tu", "tp", 0, "tn", false},
 		{"rediss://u:p@a:7", "a:7", "u", "p", 1, "tn", true},
@@ -154,6 +156,15 @@ func TestTLSOfTheTemplateIsKeptAndCompletedByTheURL(t *testing.T) {
 		require.Equal(t, i == 1, m.Option.TLSConfig.InsecureSkipVerify)
 	}
 	require.Empty(t, template.TLSConfig.ServerName, "the template stays as it is")
+}
+
+func TestURLSwitchesTheCheckOfCertificatesOnAndOff(t *testing.T) {
+	template := rueidis.ClientOption{TLSConfig: &tls.Config{InsecureSkipVerify: true}}
+	masters, err := parseMasters([]string{"rediss://a", "rediss://b?skip_verify=true", "rediss://c?skip_verify=false"}, template)
+	require.NoError(t, err)
+	for i, m := range masters {
+		require.Equal(t, i < 2, m.Option.TLSConfig.InsecureSkipVerify, m.Address)
+	}
 }
 
 func TestBadAddressesAreRefusedAndNeverRepeatAPassword(t *testing.T) {

@@ -51,10 +51,13 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 		return option, err
 	}
 	if from.TLSConfig != nil {
-		option.TLSConfig = mergeTLS(template.TLSConfig, from.TLSConfig)
+		option.TLSConfig = mergeTLS(template.TLSConfig, from.TLSConfig, u.Query().Has("skip_verify"))
 	}
 	if u.User != nil {
-		option.Username, option.Password, option.AuthCredentialsFn = from.Username, from.Password, nil
+		option.Username, option.AuthCredentialsFn = from.Username, nil
+		if _, set := u.User.Password(); set {
+			option.Password = from.Password
+		}
 	}
 	if from.SelectDB != 0 || u.Scheme != "unix" && strings.Trim(u.Path, "/") != "" || u.Query().Has("db") {
 		option.SelectDB = from.SelectDB
@@ -92,7 +95,7 @@ func checkHostPort(address string) error {
 }
 
 // mergeTLS keeps the template's certificates and adds the URL's settings.
-func mergeTLS(template, from *tls.Config) *tls.Config {
+func mergeTLS(template, from *tls.Config, verifyIsSet bool) *tls.Config {
 	if template == nil {
 		return from
 	}
@@ -100,8 +103,8 @@ func mergeTLS(template, from *tls.Config) *tls.Config {
 	if merged.ServerName == "" {
 		merged.ServerName = from.ServerName
 	}
-	if from.InsecureSkipVerify {
-		merged.InsecureSkipVerify = true
+	if verifyIsSet {
+		merged.InsecureSkipVerify = from.InsecureSkipVerify
 	}
 	return merged
 }
