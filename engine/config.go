@@ -138,7 +138,7 @@ const (
 
 func (c Config) withDefaults() Config {
 	orDefault(&c.TTL, defaultTTL)
-	orDefault(&c.MaxTTL, max(redlock.DefaultMaxTTL, c.TTL))
+	orDefault(&c.MaxTTL, min(max(redlock.DefaultMaxTTL, c.TTL), longestTTL))
 	orDefault(&c.MasterTimeout, defaultMasterTimeout)
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
