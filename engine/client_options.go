@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -45,6 +46,17 @@ func checkTemplate(option rueidis.ClientOption) error {
 	if local, ok := option.Dialer.LocalAddr.(*net.TCPAddr); ok && local.Port != 0 {
 		return invalid("Client.Dialer.LocalAddr", "must not have a port: no second connection could be opened")
 	}
+	return checkSelection("Client", option)
+}
+
+// checkSelection refuses what no server accepts.
+func checkSelection(of string, option rueidis.ClientOption) error {
+	switch {
+	case option.SelectDB < 0:
+		return invalid(of+".SelectDB", "%d is negative", option.SelectDB)
+	case strings.ContainsFunc(option.ClientName, func(r rune) bool { return r < '!' || r > '~' }):
+		return invalid(of+".ClientName", "%q has other characters than those from ! to ~", option.ClientName)
+	}
 	return nil
 }
 
@@ -57,6 +69,9 @@ func parseMasters(addresses []string, template rueidis.ClientOption) ([]pipeline
 		option, err := address.Parse(text, template)
 		if err != nil {
 			return nil, invalid(field, "%v", err)
+		}
+		if err := checkSelection(field, option); err != nil {
+			return nil, err
 		}
 		at, server := option.InitAddress[0], address.Server(option)
 		if first, ok := seen[server]; ok {

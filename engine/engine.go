@@ -53,8 +53,9 @@ func (e *Engine) at(key string) pipe {
 // away: they are probed in the background. Masters that were started just now are counted, although they
 // do not vote yet (Ready waits for that).
 //
-// Errors: ErrInvalid names the wrong field, a refused password or an address given twice included;
-// ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A StartError has each failed master's error.
+// Errors: ErrInvalid names the wrong field, a refused password, a database that is not there or an address
+// given twice included; ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A StartError has each
+// failed master's error.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)

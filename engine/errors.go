@@ -75,7 +75,7 @@ type MasterError = pipeline.MasterError
 //
 //	type StartError struct {
 //		Admitted, Quorum, Masters int
-//		Misconfigured             bool          // waiting does not help: a refused password or ACL user, one server under two addresses
+//		Misconfigured             bool          // waiting does not help: a refused password or ACL user, no such database, one server under two addresses
 //		Causes                    []MasterError // of those that were not admitted
 //	}
 type StartError = pipeline.StartError

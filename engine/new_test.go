@@ -70,6 +70,12 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 	}
 }
 
+func TestNewRefusesADatabaseThatIsNotThere(t *testing.T) {
+	_, err := New(t.Context(), Config{Masters: redistest.Addrs(five(t)), Client: rueidis.ClientOption{SelectDB: 1000}, MasterTimeout: patience})
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "DB index is out of range")
+}
+
 func TestNewWithoutAMajorityNamesThoseThatFailed(t *testing.T) {
 	masters := redistest.Addrs(five(t))
 	away := []string{refusing(t), refusing(t), refusing(t)}

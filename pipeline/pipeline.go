@@ -171,7 +171,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 // StartError is returned by New, with the cause of each master that was not admitted.
 type StartError struct {
 	Admitted, Quorum, Masters int
-	Misconfigured             bool // waiting does not help: a refused password, or one server given twice
+	Misconfigured             bool // waiting does not help: a refused password, no such database, or one server given twice
 	Causes                    []MasterError
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/valyala/fastrand"
@@ -210,7 +211,8 @@ func (m *master) trial() error {
 // isMisconfigured reports whether a master refused us for a reason that only a change of the
 // configuration can remove.
 func isMisconfigured(err error) bool {
-	return errors.Is(err, errSameServer) || conn.IsACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, conn.FirstWord(err))
+	return errors.Is(err, errSameServer) || conn.IsACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, conn.FirstWord(err)) ||
+		err != nil && strings.Contains(err.Error(), "DB index is out of range")
 }
 
 // deniedInScript returns err with the class NOPERM if an ACL denied a script one of the commands.
