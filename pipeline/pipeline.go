@@ -319,12 +319,12 @@ func (p *Pipeline) push(c *call) error {
 // without a bound, in line with the goroutines that serve it.
 func (p *Pipeline) count(req *Request, n int) error {
 	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.limit) { // others that do fit must not see it among them
-		p.overloaded.Add(uint64(n))
+		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
 	if req.Op.Takes() && p.acquires.Add(int64(n)) > int64(p.limit) && !req.Patient {
 		p.acquires.Add(int64(-n))
-		p.overloaded.Add(uint64(n))
+		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
 	return nil
