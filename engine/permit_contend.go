@@ -177,11 +177,11 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 			}
 			next = c.retry(err)
 		}
-		next = c.refused(req, out, next)
 		if c.first = slots[a.best]; c.woken || most == c.limit || next.kind != ErrTaken {
 			c.woken = false
-			return nil, next, nil
+			return nil, c.refused(req, out, next), nil
 		}
+		e.undo(*req)
 		c.made-- // it is the same attempt
 		slots = slices.Concat(slots[len(keys):], slots[:len(keys)])
 	}

@@ -178,6 +178,7 @@ func TestTryAcquirePermitFindsTheLastFreeSlot(t *testing.T) {
 				require.ErrorIs(t, err, ErrTaken)
 				require.NotErrorIs(t, err, errTakenHere, "it asked")
 			}
+			require.EqualValues(t, 64, e.Stats().Taken, "an attempt is one, also if it asks for some slots and then for all")
 		}, func(c *Config) { c.Queue = queue })
 	}
 }
