@@ -142,3 +142,18 @@ func TestCloseEndsAllWaits(t *testing.T) {
 		require.Zero(t, e.Stats().Waiting)
 	})
 }
+
+func TestLocksThatCloseEndsAreHeardOfButCountAsNoLoss(t *testing.T) {
+	var causes []error // written by the Observer, before Close returns
+	e := open(t, five(t), func(c *Config) {
+		c.Observer = &Observer{Lost: func(_ string, _ time.Duration, cause error) { causes = append(causes, cause) }}
+	})
+	for i := range 3 {
+		_, err := e.Acquire(t.Context(), fmt.Sprint(t.Name(), i), 0)
+		require.NoError(t, err)
+	}
+	require.NoError(t, e.Close())
+	require.Zero(t, e.Stats().Lost, "a planned end is nothing to alert on")
+	require.Len(t, causes, 3)
+	require.ErrorIs(t, causes[0], ErrClosed)
+}

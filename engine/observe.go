@@ -34,7 +34,7 @@ type Observer struct {
 	// event for a lock that was handed over.
 	ReleaseTook func(name string, took time.Duration, err error)
 	// Lost: a lock was lost after held, for the given cause. A renewal, an Extend or Release found that out,
-	// or its validity ended.
+	// or its validity ended, or Close ended it (ErrClosed).
 	Lost func(name string, held time.Duration, cause error)
 	// Renewed: a renewal in the background was confirmed, or failed with err and will be
 	// tried again unless the lock is lost.
@@ -104,7 +104,9 @@ func (e *Engine) lost(l *Lock, cause error) {
 	if l.since.IsZero() { // its caller does not have it yet
 		return
 	}
-	e.counts.lost.Add(1)
+	if !errors.Is(cause, ErrClosed) {
+		e.counts.lost.Add(1)
+	}
 	q := e.events
 	if q == nil || q.observer.Lost == nil && q.logger == nil {
 		return

@@ -29,7 +29,7 @@ type Stats struct {
 	Held                int    // locks of all kinds that are held, now; one that ran out counts until its name or handle is next used
 	HeldShared          int    // of them by readers
 	HeldPermits         int    // of them as permits
-	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's
+	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's; not those that Close ended
 	Renewed             uint64 // renewals in the background that a quorum confirmed, those of short leases that were passed on among them
 	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
 	Waiting             int    // goroutines that queue behind others of this process, now
