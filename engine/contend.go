@@ -77,11 +77,11 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 	if c.ttl, err = e.cfg.lease(ttl); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return e.unlessKnown(c.name, errUnanswered, err)
-	}
 	c.asked = clock.Now()
 	c.begin = c.asked
+	if err := ctx.Err(); err != nil {
+		return e.notAcquired(name, c.asked, 0, e.unlessKnown(c.name, errUnanswered, err))
+	}
 	if !c.waitWhenFull && e.at(c.name).Full() { // refused before it costs more
 		e.counts.overloaded.Add(1)
 		return e.notAcquired(name, c.asked, 0, ErrOverloaded)

@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
@@ -117,4 +119,28 @@ func TestRetriesAreTheAttemptsAfterTheFirst(t *testing.T) {
 		require.EqualValues(t, 2, e.Stats().Retries)
 		require.EqualValues(t, 4, e.Stats().NoQuorum)
 	}, func(c *Config) { c.MaxAttempts = 3 })
+}
+
+func TestAcquireWhoseCtxHasEndedIsHeardOfByTheObserver(t *testing.T) {
+	var heard []string
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := e.Acquire(ctx, "a", 0)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		_, err = e.AcquireAll(ctx, []string{"b", "c"}, 0)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		_, err = e.AcquirePermit(ctx, "d", 1, 0)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorIs(t, e.AcquireMany(ctx, []string{"e"}, 0)[0].Err, ErrNotAcquired)
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b", "d", "e"}, heard)
+	}, func(c *Config) {
+		c.Observer = &Observer{NotAcquired: func(name string, wait time.Duration, attempts int, err error) {
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.Zero(t, attempts)
+			assert.Less(t, wait, time.Second)
+			heard = append(heard, name)
+		}}
+	})
 }
