@@ -28,7 +28,7 @@ type Observer struct {
 	// NotAcquired: an acquire ended without a lock. There is no event for bad arguments.
 	NotAcquired func(name string, wait time.Duration, attempts int, err error)
 	// Released: Release was called after held; err is what it returned. handedOver: the
-	// lock went to the next in this process.
+	// lock went to the next in this process, or stays with other readers here.
 	Released func(name string, held time.Duration, handedOver bool, err error)
 	// ReleaseTook: a Release that asked the masters returned err after took. There is no such
 	// event for a lock that was handed over.

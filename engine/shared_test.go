@@ -97,6 +97,7 @@ func TestReadersOfAProcessShareALease(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 		}
 		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release}, s.ops())
+		require.Equal(t, []uint64{11, 1}, []uint64{e.Stats().HandedOver, e.Stats().Released}, "all but the last left it to others")
 		requireNothingLeft(t, e, s)
 	})
 }

@@ -22,7 +22,7 @@ type Stats struct {
 	Retries             uint64 // further attempts of an Acquire
 	FencesRaised        uint64 // attempts that needed a second round trip for their fencing token
 	Released            uint64 // releases that a quorum confirmed
-	HandedOver          uint64 // releases that gave the lock to the next in this process
+	HandedOver          uint64 // releases that gave the lock to the next in this process, or left it to other readers here
 	PassedOn            uint64 // releases that gave the lock to another process in line
 	NotHeld             uint64 // releases that found the lock gone or another's
 	ReleasesUnconfirmed uint64 // releases that were not confirmed when their caller stopped waiting
