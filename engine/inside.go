@@ -20,6 +20,12 @@ func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
 		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
 		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders,
+		Own: func() any {
+			if e.router != nil {
+				return e.stats(pipeline.Stats{})
+			}
+			return e.Stats()
+		},
 		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
 	}
 }

@@ -121,8 +121,10 @@ func (c *counters) release(handedOver bool, err error) {
 }
 
 // Stats returns a snapshot. It reads the counters one after the other.
-func (e *Engine) Stats() Stats {
-	c, p := &e.counts, e.pipe.Stats()
+func (e *Engine) Stats() Stats { return e.stats(e.pipe.Stats()) }
+
+func (e *Engine) stats(p pipeline.Stats) Stats {
+	c := &e.counts
 	s := Stats{
 		AcquiredShared: c.acquired[sharedLock].Load(), AcquiredPermits: c.acquired[permitLock].Load(),
 		HeldShared: int(c.held[sharedLock].Load()), HeldPermits: int(c.held[permitLock].Load()), Taken: c.taken.Load(), SplitVotes: c.split.Load(),

@@ -79,7 +79,7 @@ func (m *Metrics) Watch(locks *engine.Engine) (metric.Registration, error) {
 		all = append(all, o)
 	}
 	return m.meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		metrics.Each(locks.Stats(), func(i metrics.Instrument, label string, value float64) {
+		metrics.Each(metrics.StatsOf(locks), func(i metrics.Instrument, label string, value float64) {
 			var labels []attribute.KeyValue
 			if i.Label != "" {
 				labels = []attribute.KeyValue{attribute.String(i.Label, label)}

@@ -69,7 +69,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	if locks == nil {
 		return
 	}
-	metrics.Each(locks.Stats(), func(i metrics.Instrument, label string, value float64) {
+	metrics.Each(metrics.StatsOf(locks), func(i metrics.Instrument, label string, value float64) {
 		kind := prometheus.GaugeValue
 		if i.Kind == metrics.Counter {
 			kind = prometheus.CounterValue

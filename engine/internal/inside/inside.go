@@ -1,4 +1,4 @@
-// Package inside shows packages admin, enginetest and groups what the API of package engine does not.
+// Package inside shows packages admin, enginetest, groups and metrics what the API of package engine does not.
 // Package engine sets the functions. They take any, since that package imports this one.
 package inside
 
@@ -30,6 +30,8 @@ type Engine struct {
 	Setup func() (pipeline.Setup, error)
 	// Key returns the key of a name's lock on the masters. Errors: engine.ErrInvalid.
 	Key func(name string) (string, error)
+	// Own returns an engine.Stats without what the engines of groups count, too: their masters and rounds.
+	Own func() any
 	// Refusal returns the error for the outcome of a release.
 	Refusal func(pipeline.Outcome) error
 	// Holders returns a holder of each lease that the engine has under a key. Several readers may share one.

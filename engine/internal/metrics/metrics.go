@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"muxlock/engine"
+	"muxlock/engine/internal/inside"
 )
 
 // An Instrument is a metric as OpenTelemetry describes it.
@@ -58,6 +59,9 @@ var version = sync.OnceValue(func() string {
 	}
 	return "(devel)"
 })
+
+// StatsOf returns what the metrics of an engine show. Those of an Engine of groups leave the masters to each group's.
+func StatsOf(locks *engine.Engine) engine.Stats { return inside.Of(locks).Own().(engine.Stats) }
 
 // Each calls put with every value of s and, if the instrument has a label, the label's value.
 func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {

@@ -1,14 +1,20 @@
 package rulestest
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine"
+	"muxlock/engine/groups"
+	"muxlock/engine/lockprom"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -73,6 +79,57 @@ func TestEveryQueryOfTheDashboardFindsWhatAServiceDid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each group has metrics of its own, and so has the Engine of all groups (package groups, Watching it).
+func TestDashboardAndAlertsCountMastersOfGroupsOnce(t *testing.T) {
+	servers := redistest.Masters(t, 6)
+	addrs := redistest.Addrs(servers)
+	e, err := groups.New(t.Context(), groups.Config{
+		Config: engine.Config{MastersAreNew: true, MasterTimeout: 5 * time.Second},
+		Groups: map[string][]string{"red": addrs[:3], "blue": addrs[3:]},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	registry, p := prometheus.NewRegistry(), newServer()
+	watch := func(group string, locks *engine.Engine) {
+		m := lockprom.New(lockprom.Options{})
+		m.Watch(locks)
+		prometheus.WrapRegistererWith(prometheus.Labels{"group": group}, registry).MustRegister(m)
+	}
+	watch("", e.Engine)
+	for id, group := range e.Groups() {
+		watch(id, group)
+	}
+	shows := func(want float64, expr string) {
+		t.Helper()
+		found := p.query(t, variable.ReplaceAllString(expr, ".*"), p.now)
+		require.NotEmpty(t, found, expr)
+		for _, f := range found {
+			require.EqualValues(t, want, f.F, "%s of %s", expr, f.Metric)
+		}
+	}
+	require.NoError(t, e.Do(t.Context(), "invoice:42", 0, func(context.Context) error { return nil }))
+	p.scrape(t, registry)
+	for _, panel := range dashboard(t).Panels {
+		for _, target := range panel.Targets {
+			switch panel.Title {
+			case "Masters that vote":
+				shows(3, target.Expr)
+			case "Versions":
+				shows(1, target.Expr)
+			}
+		}
+	}
+	shows(1, "sum by (master) (muxlock_master_up)")
+	shows(float64(e.Stats().Rounds), "sum(muxlock_rounds_total)")
+	shows(1, "sum(muxlock_acquired_total)")
+	require.NoError(t, servers[0].Kill())
+	require.Eventually(t, func() bool { return !e.Groups()["red"].Stats().Masters[0].Up }, 10*time.Second, time.Millisecond)
+	for range 10 {
+		p.scrape(t, registry)
+	}
+	require.Equal(t, []string{"MuxlockNoSpareMaster"}, p.firing(t), "of its group alone")
 }
 
 func TestPanelsDoNotOverlap(t *testing.T) {
