@@ -43,7 +43,7 @@ func (c *claim) declare(cmd *cobra.Command, log io.Writer) {
 
 // config finds mistakes in the flags before anything is sent. Without --holder, others see command as the holder.
 func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, err error) {
-	if cfg, err = c.groupsConfig(); err != nil {
+	if cfg, err = c.lockConfig(); err != nil {
 		return cfg, err
 	}
 	c.try = c.try || cmd.Flags().Changed("wait") && c.wait == 0 // as flock does

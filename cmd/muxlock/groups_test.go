@@ -108,6 +108,37 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	require.Contains(t, stderr, "--groups is not like red=a:6379")
 }
 
+func TestMastersOfACommandLineReplaceNoGroupsForALock(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	red := strings.Join(redistest.Addrs(s.masters), ",")
+	file := filepath.Join(t.TempDir(), "muxlock.conf")
+	require.NoError(t, os.WriteFile(file, []byte("MUXLOCK_GROUPS=red="+red+" blue=127.0.0.1:1\nMUXLOCK_NEW_MASTERS=true\n"), 0o600))
+	inEnv := cleanEnv("MUXLOCK_GROUPS=red="+red, "MUXLOCK_NEW_MASTERS=true")
+	byEnv := cleanEnv("MUXLOCK_MASTERS=" + red)
+	for args, usage := range map[string]int{"exec --try a -- echo SECOND": exitOurs, "lock --try a": exitOurs, "release --force --yes a": exitUsage} {
+		args := strings.Fields(args)
+		given := append([]string{args[0], "--masters", red}, args[1:]...)
+		for _, run := range []struct {
+			env, args []string
+			where     string
+		}{
+			{inEnv, given, "the environment"},
+			{cleanEnv(), append([]string{"--config", file}, given...), file},
+			{byEnv, append([]string{"--config", file}, args...), file},
+		} {
+			stdout, stderr, code := muxlockEnv(t, run.env, run.args...)
+			require.Equal(t, usage, code, stderr)
+			require.Empty(t, stdout)
+			require.Contains(t, stderr, "muxlock: --masters (MUXLOCK_MASTERS) takes the place of the groups in "+run.where+", and a lock would not exclude those who lock by the groups")
+		}
+	}
+	require.Empty(t, redistest.Keys(t, s.masters...))
+	stdout, stderr, code := muxlockEnv(t, inEnv, "status", "--masters", red, "a")
+	require.Equal(t, exitFree, code, stderr)
+	require.Contains(t, stdout, "a is free", "who only looks may look at one group")
+}
+
 func TestANoteOfGroupsThatIsNoneIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)

@@ -82,7 +82,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 		return usagef("--yes is missing, and there is no terminal to ask on")
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	locks, i, err := inspect(ctx, f.settings, name)
+	locks, i, err := inspect(ctx, f.lockConfig, name)
 	if locks == nil {
 		return err
 	}

@@ -45,6 +45,8 @@ type settings struct {
 	fencing       bool
 	durable       bool
 	fresh         bool
+
+	replaced string // where groups are that masters take the place of; "": nowhere
 }
 
 const passwordName = "password"
@@ -95,6 +97,16 @@ func (s *settings) engineConfig() (engine.Config, error) {
 		err = usagef("this looks at one group: set --masters in place of --groups")
 	}
 	return cfg.Config, err
+}
+
+// lockConfig is groupsConfig for commands that lock or release: with some processes on one group and others on all, two
+// could hold a lock.
+func (s *settings) lockConfig() (groups.Config, error) {
+	cfg, err := s.groupsConfig()
+	if err == nil && s.replaced != "" {
+		err = usagef("--masters (MUXLOCK_MASTERS) takes the place of the groups in %s, and a lock would not exclude those who lock by the groups", s.replaced)
+	}
+	return cfg, err
 }
 
 // connect returns an engine with the masters of one group or of several.
@@ -184,6 +196,9 @@ func (s *settings) complete(where string, lookup func(name string) (string, bool
 		value, ok := lookup(variable(f.Name))
 		secret := f.Name == passwordName || f.Name == "password-file"
 		replaced := secret && had || f.Name == "masters" && several || (f.Name == "groups" || f.Name == "next-groups") && one
+		if ok && value != "" && f.Name == "groups" && one {
+			s.replaced = where
+		}
 		if !ok || value == "" || f.Changed || replaced || err != nil {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/engine/groups"
 	"muxlock/internal/quorum"
 )
 
@@ -45,7 +46,7 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 		Args:              usageArgs(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			locks, i, err := inspect(cmd.Context(), s, args[0])
+			locks, i, err := inspect(cmd.Context(), s.groupsConfig, args[0])
 			if locks == nil {
 				return err
 			}
@@ -79,9 +80,9 @@ func oneName(_ *cobra.Command, args []string) error {
 
 // inspect asks the masters about a name. The engine is nil if the masters could not be asked. Otherwise the caller
 // closes the engine, and err says which part of the answer is missing.
-func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, admin.Inspection, error) {
+func inspect(ctx context.Context, config func() (groups.Config, error), name string) (*engine.Engine, admin.Inspection, error) {
 	var locks *engine.Engine
-	cfg, err := s.groupsConfig()
+	cfg, err := config()
 	cfg.ReadOnly = true
 	if err == nil {
 		locks, err = connect(ctx, cfg)
