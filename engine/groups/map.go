@@ -26,6 +26,14 @@ type note struct {
 // none is the fingerprint of no map.
 var none = fmt.Sprintf("%016x", hash(""))
 
+// shown is a fingerprint as errors show it.
+func shown(fingerprint string) string {
+	if fingerprint == none {
+		return "none"
+	}
+	return fingerprint
+}
+
 // after reports whether n counts rather than other.
 func (n note) after(other note) bool {
 	return cmp.Or(cmp.Compare(n.step, other.step), cmp.Compare(n.groups, other.groups), cmp.Compare(n.next, other.next)) > 0
@@ -54,8 +62,8 @@ func (r *router) compare(ctx context.Context, own note, write bool) error {
 	own.step = r.latest.step + 1
 	ok, step := r.latest.allows(own)
 	if !ok {
-		return fmt.Errorf("%w: map of groups: the masters have %s, to become %s, and Groups and Next are %s and %s: change it in two steps (package groups)",
-			engine.ErrConfigMismatch, r.latest.groups, r.latest.next, own.groups, own.next)
+		return fmt.Errorf("%w: map of groups: the masters have Groups %s and Next %s, this process has Groups %s and Next %s: change it in two steps (package groups; muxlock: --groups, --next-groups)",
+			engine.ErrConfigMismatch, r.latest.groups, shown(r.latest.next), own.groups, shown(own.next))
 	}
 	if step {
 		r.latest = own
