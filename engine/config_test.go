@@ -201,6 +201,8 @@ func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 	require.NotErrorIs(t, &AttemptError{Kind: ErrLost}, ErrNotAcquired)
 	require.EqualError(t, &AttemptError{Kind: ErrNotHeld, op: aRelease, Masters: 5, Granted: 2, Refused: 3},
 		"muxlock: lock is not held: of 5 masters 2 deleted it, 3 had it no more, 0 unknown")
+	require.EqualError(t, &AttemptError{Kind: ErrNoQuorum, op: anAcquire, Masters: 5, Granted: 1, Unknown: 3},
+		"muxlock: no quorum of masters: of 5 masters 1 granted, 0 refused, 3 unknown, 1 not waited for")
 }
 
 func TestValidateFindsWhatNewWouldWithoutAskingAnybody(t *testing.T) {

@@ -128,6 +128,9 @@ func kindOf(v quorum.Verdict, denied error) error {
 func (e *AttemptError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: of %d masters %d %s, %d %s, %d unknown", e.Kind, e.Masters, e.Granted, e.op.granted, e.Refused, e.op.refused, e.Unknown)
+	if late := e.Masters - e.Granted - e.Refused - e.Unknown; late > 0 {
+		fmt.Fprintf(&b, ", %d not waited for", late)
+	}
 	for i, c := range e.Causes {
 		b.WriteString([]string{" (", "; "}[min(i, 1)])
 		b.WriteString(c.Error())
