@@ -149,7 +149,7 @@ func (d diagnosis) text(w io.Writer) {
 		}
 	}
 	table(w, rows)
-	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[admin.LevelFail], count[admin.LevelWarn], count[admin.LevelUnknown], count[admin.LevelOK])
+	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d unknown, %d OK\n", count[admin.LevelFail], count[admin.LevelWarn], count[admin.LevelUnknown], count[admin.LevelOK])
 }
 
 // folded breaks a text into lines of at most width characters. A longer word gets its own line.

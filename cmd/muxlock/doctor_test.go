@@ -132,7 +132,7 @@ func TestDoctorShowsWhatIsWorstFirstInFewColumnsAndNoPassword(t *testing.T) {
 	for line := range strings.Lines(stdout) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 81, line)
 	}
-	require.Regexp(t, `\n\n[1-9]\d* FAIL, \d+ WARN, \d+ \?, [1-9]\d* OK\n$`, stdout)
+	require.Regexp(t, `\n\n[1-9]\d* FAIL, \d+ WARN, \d+ unknown, [1-9]\d* OK\n$`, stdout)
 	require.Contains(t, stdout, "master 1: "+server.Addr())
 	require.NotContains(t, stdout+stderr, "pa55")
 }

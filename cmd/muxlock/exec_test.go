@@ -67,7 +67,7 @@ func TestTryAndWaitEndWithCodesOfTheirOwnWhileAnotherOneHolds(t *testing.T) {
 	require.Empty(t, stdout)
 	stdout, stderr, code = s.run(t, "exec", "--wait", asks, "name", "--", "echo", "ran")
 	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"name\" not had within "+asks+": lock is taken by the test\n", stderr)
+	require.Equal(t, "muxlock: \"name\" not acquired within "+asks+": lock is taken by the test\n", stderr)
 	require.Empty(t, stdout)
 }
 
@@ -107,7 +107,7 @@ func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 	require.Contains(t, stderr, "connection refused")
 	stderr, code = run("--wait", asks)
 	require.Equal(t, exitTimeout, code)
-	require.Contains(t, stderr, `"name" not had within `+asks+`: no quorum`)
+	require.Contains(t, stderr, `"name" not acquired within `+asks+`: no quorum`)
 }
 
 func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
@@ -164,7 +164,7 @@ func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 	_, stderr, code := s.run(t, "exec", "--wait", asks, "name", "--", "echo", "ran")
 	require.Equal(t, exitTimeout, code)
 	require.Contains(t, stderr, "muxlock: waiting for the masters: no quorum of masters: 1 of 3 masters were admitted")
-	require.Contains(t, stderr, `"name" not had within `+asks+`: no quorum`)
+	require.Contains(t, stderr, `"name" not acquired within `+asks+`: no quorum`)
 	_, stderr, code = s.run(t, "exec", "--try", "name", "--", "echo", "ran")
 	require.Equal(t, exitOurs, code)
 	require.Contains(t, stderr, "connection refused")

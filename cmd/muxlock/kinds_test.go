@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,8 +47,25 @@ func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 	var was state
 	require.Zero(t, s.document(t, &was, "status", "a"))
 	require.Len(t, was.Masters, 3)
+	document, _, _ := s.run(t, "status", "a", "-o", "json")
+	var all struct {
+		Masters []struct {
+			Readers    int
+			ReaderList []map[string]string `json:"reader_list"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(document), &all))
+	for i, m := range all.Masters {
+		require.Equal(t, 2, m.Readers)
+		require.Len(t, m.ReaderList, 2)
+		require.Contains(t, m.ReaderList, map[string]string{"value": was.Masters[i].Value, "holder": was.Masters[i].Holder})
+		require.ElementsMatch(t, []string{"one", "two"}, []string{m.ReaderList[0]["holder"], m.ReaderList[1]["holder"]})
+		require.NotEqual(t, m.ReaderList[0]["value"], m.ReaderList[1]["value"])
+	}
+	document, _, _ = s.run(t, "status", "b", "-o", "json")
+	require.Equal(t, 3, strings.Count(document, `"reader_list": []`), document)
 	stdout, _, _ := s.run(t, "release", "--force", "--yes", "a")
-	require.Regexp(t, `^released a: value [0-9a-f]{8} and [0-9a-f]{8}, held by (one and two|two and one) for another [0-9.]+s, was deleted on 3 of 3 masters\n$`, stdout)
+	require.Regexp(t, `^released a: values [0-9a-f]{8} and [0-9a-f]{8}, held by (one and two|two and one) for another [0-9.]+s, were deleted on 3 of 3 masters\n$`, stdout)
 	require.Contains(t, stdout, was.Masters[0].Value)
 }
 
@@ -60,13 +78,14 @@ func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	second := s.start(t, "exec", "--permits", "2", "a", "--", "sh", "-c", "echo began; sleep 60")
 	second.out.await(t, "began")
-	_, _, code = s.run(t, "exec", "--permits", "2", "--try", "a", "--", "true")
+	_, stderr, code = s.run(t, "exec", "--permits", "2", "--try", "a", "--", "true")
 	require.Equal(t, exitTaken, code)
+	require.Equal(t, "muxlock: \"a\": all 2 permits are taken\n", stderr)
 	lock := s.start(t, "exec", "a", "--", "sh", "-c", "echo began; sleep 60")
 	lock.out.await(t, "began")
 	_, stderr, code = s.run(t, "exec", "--permits", "2", "--wait", asks, "a", "--", "true")
 	require.Equal(t, exitTimeout, code, stderr)
-	require.NotContains(t, stderr, fmt.Sprintf(":%d sh", lock.Process.Pid), "it holds the lock, which has nothing to do with permits")
+	require.Equal(t, "muxlock: \"a\" not acquired within "+asks+": all 2 permits are taken\n", stderr, "the lock has nothing to do with permits")
 	require.NoError(t, lock.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, exitSignal+int(syscall.SIGTERM), lock.code(t), lock.log)
 	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
@@ -143,7 +162,7 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 
 	stdout, stderr, code := s.run(t, "status", "jobs/a")
 	require.Equal(t, exitFree, code, stderr)
-	require.Regexp(t, `(?s)^jobs/a is free; permits held: 2\nMASTER .*\n\n`+
+	require.Regexp(t, `(?s)^no lock on jobs/a; 2 permits held\nMASTER .*\n\n`+
 		`NAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n`+
 		`jobs/a +0 +held +3 of 3 +[0-9.]+s +the test\n`+
 		`jobs/a +1 +held +3 of 3 +[0-9.]+s +the test\n`+
@@ -153,6 +172,7 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 
 	var v state
 	require.Equal(t, exitFree, s.document(t, &v, "status", "jobs/a"))
+	require.Equal(t, isFree, v.Verdict)
 	require.Len(t, v.Permits, 3)
 	require.Equal(t, 1, *v.Permits[1].Slot)
 	require.Equal(t, isHeld, v.Permits[1].Verdict)
@@ -182,8 +202,11 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 	_, stderr, _ = s.run(t, "ls", "--limit", "2", "jobs/")
 	require.Contains(t, stderr, "more than --limit 2")
 
-	_, _, code = s.run(t, "release", "--force", "--yes", "jobs/a")
+	_, stderr, code = s.run(t, "release", "--force", "--yes", "jobs/a")
 	require.Equal(t, exitFree, code, "it is about the lock")
+	require.Equal(t, "muxlock: no lock on \"jobs/a\"; 2 permits are held (release leaves permits alone)\n", stderr)
+	_, stderr, _ = s.run(t, "release", "--force", "--yes", "jobs/b")
+	require.Equal(t, "muxlock: nobody holds \"jobs/b\"\n", stderr)
 	require.Contains(t, slots(), "jobs/a 0")
 
 	for _, m := range s.masters[1:] {
@@ -192,5 +215,5 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 	stdout, stderr, code = s.run(t, "status", "jobs/a")
 	require.Equal(t, exitRun, code, "whether the last is taken is not known")
 	require.Contains(t, stderr, "key holds no lock")
-	require.Contains(t, stdout, "permits held: 2")
+	require.Contains(t, stdout, "; 2 permits held")
 }

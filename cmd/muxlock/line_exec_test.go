@@ -30,7 +30,7 @@ func TestAWaitThatEndsNamesTheHolder(t *testing.T) {
 	s.hold(t, "name")
 	_, stderr, code := s.run(t, "exec", "--wait", asks, "name", "--", "true")
 	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"name\" not had within "+asks+": lock is taken by the test\n", stderr)
+	require.Equal(t, "muxlock: \"name\" not acquired within "+asks+": lock is taken by the test\n", stderr)
 }
 
 // Ctrl-Z stops waiters in the same way.

@@ -67,11 +67,11 @@ func (r released) text(w io.Writer) {
 	if len(r.holders) > 0 {
 		by = " by " + strings.Join(r.holders, " and ")
 	}
-	fmt.Fprintf(w, "released %s: value %s, held%s", shown(r.Name), strings.Join(r.Values, " and "), by)
+	fmt.Fprintf(w, "released %s: %s %s, held%s", shown(r.Name), plural(len(r.Values), "value", "values"), strings.Join(r.Values, " and "), by)
 	if r.LeftMs != nil {
 		fmt.Fprintf(w, " for another %s", duration(time.Duration(*r.LeftMs)*time.Millisecond))
 	}
-	fmt.Fprintf(w, ", was deleted on %d of %d masters\n", r.Deleted, r.Masters)
+	fmt.Fprintf(w, ", %s deleted on %d of %d masters\n", plural(len(r.Values), "was", "were"), r.Deleted, r.Masters)
 }
 
 func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
@@ -94,6 +94,10 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	case len(r.Values) == 0 && err != nil:
 		return err
 	case len(r.Values) == 0:
+		_, was.Permits, _ = lookAt(ctx, locks, slotsOf(name, 64))
+		if n := was.heldPermits(); n > 0 {
+			return exit{exitFree, fmt.Sprintf("no lock on %q; %d %s held (release leaves permits alone)", name, n, plural(n, "permit is", "permits are"))}
+		}
 		return exit{exitFree, fmt.Sprintf("nobody holds %q", name)}
 	case !f.yes:
 		was.text(log)

@@ -19,7 +19,7 @@ func TestSeveralNamesAreLockedAllOrNone(t *testing.T) {
 	require.Equal(t, "muxlock: \"a\", \"b\", \"c\": \"b\": lock is taken by the test\n", stderr)
 	_, stderr, code = s.run(t, "exec", "--wait", asks, "c", "b", "--", "true")
 	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"c\", \"b\" not had within "+asks+": \"b\": lock is taken by the test\n", stderr)
+	require.Equal(t, "muxlock: \"c\", \"b\" not acquired within "+asks+": \"b\": lock is taken by the test\n", stderr)
 
 	j := s.start(t, "exec", "a", "b", "--", "sh", "-c", "echo began; cat")
 	in := s.engine(t)

@@ -122,15 +122,22 @@ type holds struct {
 	LeftMs  *int64 `json:"left_ms"`
 	Error   string `json:"error"`
 	left    time.Duration
-	readers []admin.Reader
+
+	ReaderList []reader `json:"reader_list"`
+}
+
+// A reader is one of those who share a name at a master.
+type reader struct {
+	Value  string `json:"value"` // a hash
+	Holder string `json:"holder"`
 }
 
 // all returns the value and its holder, or those of all readers.
-func (h holds) all() []admin.Reader {
-	if h.readers == nil {
-		return []admin.Reader{{Value: h.Value, Holder: h.Holder}}
+func (h holds) all() []reader {
+	if len(h.ReaderList) == 0 {
+		return []reader{{h.Value, h.Holder}}
 	}
-	return h.readers
+	return h.ReaderList
 }
 
 // stateOf judges an inspection, whose error is err.
@@ -138,7 +145,10 @@ func stateOf(i admin.Inspection, err error) state {
 	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Readers: i.Readers, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
 	free := 0
 	for _, m := range i.Masters {
-		h := holds{Address: m.Address, State: isHeld, Readers: len(m.Readers), Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left, readers: m.Readers}
+		h := holds{Address: m.Address, State: isHeld, Readers: len(m.Readers), Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left, ReaderList: []reader{}}
+		for _, r := range m.Readers {
+			h.ReaderList = append(h.ReaderList, reader(r))
+		}
 		switch {
 		case m.Err != nil:
 			h.State, h.Error = isUnknown, plain(m.Err.Error())
@@ -183,6 +193,24 @@ func (v state) by() string {
 	return fmt.Sprintf("%d readers, one of them %s", v.Readers, v.Holder)
 }
 
+// heldPermits returns how many permits a majority of the masters has.
+func (v state) heldPermits() (held int) {
+	for _, p := range v.Permits {
+		if p.Verdict == isHeld {
+			held++
+		}
+	}
+	return held
+}
+
+// plural returns what goes with n.
+func plural(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
 func (v state) text(w io.Writer) {
 	on := 0
 	for _, m := range v.Masters {
@@ -190,7 +218,12 @@ func (v state) text(w io.Writer) {
 			on++
 		}
 	}
-	fmt.Fprintf(w, "%s is %s", shown(v.Name), v.Verdict)
+	held := v.heldPermits()
+	if held > 0 && v.Verdict == isFree {
+		fmt.Fprintf(w, "no lock on %s", shown(v.Name))
+	} else {
+		fmt.Fprintf(w, "%s is %s", shown(v.Name), v.Verdict)
+	}
 	switch v.Verdict {
 	case isHeld:
 		fmt.Fprintf(w, " on %d of %d masters", on, len(v.Masters))
@@ -211,14 +244,8 @@ func (v state) text(w io.Writer) {
 	if v.Next != "" {
 		fmt.Fprintf(w, ", next %s", v.Next)
 	}
-	held := 0
-	for _, p := range v.Permits {
-		if p.Verdict == isHeld {
-			held++
-		}
-	}
 	if held > 0 {
-		fmt.Fprintf(w, "; permits held: %d", held)
+		fmt.Fprintf(w, "; %d %s held", held, plural(held, "permit", "permits"))
 	}
 	fmt.Fprintln(w)
 	rows := [][]string{{"MASTER", "STATE", "VALUE", "LEFT", "HOLDER"}}

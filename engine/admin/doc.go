@@ -1,5 +1,6 @@
 // Package admin is for operators of the masters of package engine, and for services that look after
-// their masters. muxlock masters, doctor, status and release do the same from a shell.
+// their masters. muxlock masters, doctor, status and release do the same from a shell, but release
+// leaves permits alone.
 //
 // SetUp makes masters a set, once; engine.Config.Fencing needs one. ReplaceMaster puts another
 // master in the place of a member. Members shows which set each master belongs to.
