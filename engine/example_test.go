@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -107,34 +108,51 @@ func ExampleEngine_DoShared() {
 	locks := onMastersOfThisProcess() // yours is from engine.New
 	defer locks.Close()
 	ctx := context.Background()
-	err := locks.DoShared(ctx, "catalogue", 10*time.Second, func(ctx context.Context) error {
-		second, err := locks.AcquireShared(ctx, "catalogue", 10*time.Second)
-		if err != nil {
-			return err
-		}
-		fmt.Println("two read")
-		_, err = locks.TryAcquire(context.Background(), "catalogue", 10*time.Second)
-		fmt.Println("a writer must wait:", errors.Is(err, engine.ErrTaken))
-		return second.Release(ctx)
-	})
-	fmt.Println(err)
+	var reading, readers sync.WaitGroup
+	reading.Add(2)
+	looked := make(chan struct{})
+	for range 2 {
+		readers.Go(func() {
+			err := locks.DoShared(ctx, "catalogue", 10*time.Second, func(ctx context.Context) error {
+				reading.Done()
+				<-looked
+				return ctx.Err()
+			})
+			if err != nil {
+				log.Fatal(err)
+			}
+		})
+	}
+	reading.Wait()
+	fmt.Println("two read")
+	_, err := locks.TryAcquire(ctx, "catalogue", 10*time.Second)
+	fmt.Println("a writer must wait:", errors.Is(err, engine.ErrTaken))
+	close(looked)
+	readers.Wait()
+	fmt.Println(locks.Do(ctx, "catalogue", 10*time.Second, func(ctx context.Context) error {
+		fmt.Println("it writes when all have read")
+		return ctx.Err()
+	}))
 	// Output:
 	// two read
 	// a writer must wait: true
+	// it writes when all have read
 	// <nil>
 }
 
 // At most four workers of all processes print at once. The slot says which printer is theirs.
-func ExampleEngine_AcquirePermit() {
-	var locks *engine.Engine // from engine.New
-	ctx := context.Background()
-	permit, err := locks.AcquirePermit(ctx, "printers", 4, 10*time.Second)
-	if err != nil {
-		log.Print(err) // errors.Is: engine.ErrTaken, engine.ErrNoQuorum, ctx's error
-		return
-	}
-	defer permit.Release(ctx)
-	log.Print("prints on printer ", permit.Slot())
+func ExampleEngine_DoPermit() {
+	locks := onMastersOfThisProcess() // yours is from engine.New
+	defer locks.Close()
+	err := locks.DoPermit(context.Background(), "printers", 4, 10*time.Second, func(ctx context.Context) error {
+		permit, _ := engine.LockFrom(ctx)
+		fmt.Println("there is a printer of that number:", permit.Slot() < 4)
+		return ctx.Err()
+	})
+	fmt.Println(err)
+	// Output:
+	// there is a printer of that number: true
+	// <nil>
 }
 
 // One process of many drains the queue; the others stand by and follow.
@@ -246,7 +264,8 @@ func send(context.Context) error { return nil }
 
 func drain(ctx context.Context, fence uint64) error { return nil }
 
-// onMastersOfThisProcess returns an engine for examples that run without servers.
+// onMastersOfThisProcess returns an engine for examples that run without servers. Package redisfake cannot be imported
+// from other modules. For tests of your own there is enginetest.New.
 func onMastersOfThisProcess() *engine.Engine {
 	byAddress := map[string]*redisfake.Server{"192.0.2.1:6379": redisfake.New(), "192.0.2.2:6379": redisfake.New(), "192.0.2.3:6379": redisfake.New()}
 	cfg := engine.Config{Masters: slices.Sorted(maps.Keys(byAddress)), MastersAreNew: true}

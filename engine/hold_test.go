@@ -28,7 +28,24 @@ func TestContextOfDoAndLeadCarriesTheInnermostLock(t *testing.T) {
 				inner, under := LockFrom(derived)
 				require.True(t, under)
 				require.Equal(t, "inner", inner.Name())
-				return nil
+				innermost := func(ctx context.Context) string {
+					lock, _ := LockFrom(ctx)
+					return lock.Name()
+				}
+				return errors.Join(
+					e.DoAll(ctx, []string{"a", "b"}, 0, func(ctx context.Context, _ *Set) error {
+						require.Equal(t, "inner", innermost(ctx), "a Set is no lock")
+						return nil
+					}),
+					e.DoShared(ctx, "read", 0, func(ctx context.Context) error {
+						require.Equal(t, "read", innermost(ctx))
+						return nil
+					}),
+					e.DoPermit(ctx, "permit", 2, 0, func(ctx context.Context) error {
+						require.Equal(t, "permit", innermost(ctx))
+						return nil
+					}),
+				)
 			})
 		}))
 		require.False(t, outer.Valid())

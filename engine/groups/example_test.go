@@ -15,7 +15,7 @@ import (
 	"muxlock/internal/redisfake"
 )
 
-// fakes stand for servers.
+// fakes stand for servers. Package redisfake cannot be imported from other modules: yours are servers, and need no Client.
 var fakes = map[string]*redisfake.Server{"10.0.0.1:6379": redisfake.New(), "10.0.0.2:6379": redisfake.New(), "10.0.0.3:6379": redisfake.New(),
 	"10.0.1.1:6379": redisfake.New(), "10.0.1.2:6379": redisfake.New(), "10.0.1.3:6379": redisfake.New()}
 
