@@ -99,7 +99,8 @@
 // process that was stopped meanwhile. Extends of adopted locks are no exception.
 //
 // The engines admit such a master by themselves. They open it: it waits for
-// MaxTTL*(1+Drift) + 1s + 2ms, and gets the registers of N-q+1 others. On Linux the start of the
+// MaxTTL*(1+Drift) + 1s + 2ms, and gets the registers of N-q+1 others. N is the number of masters and
+// q a quorum, N/2+1. Each quorum has one of any N-q+1 masters in it. On Linux the start of the
 // wait is kept on the master, by CLOCK_BOOTTIME and under the id of the machine's start. So
 // processes that live for a moment finish a wait that others on the same machine began. With
 // MastersAreDurable a restarted master votes at once if its earlier mark names it: its data is its
@@ -143,9 +144,9 @@
 // within a process, and by another library's client. A name that only one process wants costs no
 // command more.
 //
-// Standing in line is consent to be granted the lock later. So validity counts from before the
-// request was sent that the grant answers, and a lock that is passed on has a short lease: ttl/2,
-// at most 2 s. That is what a waiter costs whose machine vanishes at its turn. After 5 ms the engine
+// A process in line asks for the lock before it can have it. So validity counts from before it sent the
+// request that the grant answers. A lock that is passed on has a short lease: ttl/2, at most 2 s. If a
+// waiter's machine vanishes at its turn, the others wait that long. After 5 ms the engine
 // extends the lease to ttl, once, also without KeepAlive. Who waits asks again after 0.5 s to 1 s,
 // more rarely the longer it has waited. The first in line watches the name as above, since a holder
 // that dies passes nothing on.
@@ -156,9 +157,9 @@
 // somebody could have held it. When that happens several times in a row, they spread over a longer
 // time, up to that of 32 attempts.
 //
-// Clients of other libraries poll, and would hardly ever find a name free that engines want. So a
-// lock is not always passed on: twice in a second's use of a name it is left open for 10 ms, and
-// twenty times for ten seconds after a value was seen that no engine made. Without a line, an engine that
+// Clients of other libraries poll. While engines pass a name on, they would hardly ever find it free.
+// So engines leave it open for 10 ms at times: twice in a second of its use, and twenty times a second
+// for ten seconds after they saw a value that no engine made. Without a line, an engine that
 // had a name before and is now refused it looks who has it. If no engine made the value, the engine
 // gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a quarter of
 // Config.HandOverTime, up to four times in a row (package engine/redsync has figures).
@@ -197,12 +198,12 @@
 //
 // A writer queues in this process and stands in line between processes as ever. While it waits for readers,
 // new ones are refused, so that it waits only for those that read already. If it gives up, new ones come in a
-// quarter of a second later. Readers that wait in one process
-// are let in together. If Acquire kept readers out and its process wants the name again, it leaves it to them
-// first, for one and a half times as long: 20 ms at most. What it does not promise: order between readers and
-// writers of different processes.
-// Where writers pass a name on, readers get in when a holder leaves the name open, twice a second on average:
-// beside busy writers one may wait for seconds.
+// quarter of a second later. Readers that wait in one process are let in together. If Acquire kept readers
+// out, its process leaves them the name before it asks again: for one and a half times as long, 20 ms at most.
+//
+// What it does not promise: order between readers and writers of different processes. Where writers pass a name on,
+// readers get in when a holder leaves the name open, twice a second on average. Beside busy writers a reader may
+// wait for seconds.
 //
 // A reader has no fencing token: its Fence is 0. Readers do not come one after the other, so no number puts
 // them in an order, and a resource that took a reader's number as its largest would refuse the next writer.
@@ -238,7 +239,7 @@
 // Each process calls it; one runs the function, the others wait. When a leader crashes, the next one
 // follows after at most its ttl; when it returns, at once. There are two leaders, as with any lease,
 // while one is stopped for longer than its ttl and has not noticed yet: give each write the lock's
-// Fence. LockFrom finds the lock of a Lead or Do in its ctx. admin.Inspect shows who leads, by its
+// Fence. LockFrom finds the lock in the ctx. admin.Inspect shows who leads, by its
 // Config.Holder.
 //
 // # Who holds a lock

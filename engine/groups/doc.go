@@ -14,18 +14,18 @@
 //
 // The map of groups is changed in two steps. In each, all processes are restarted, one by one:
 //
-//	Groups: old             in use so far; engine.New with the masters of the one group counts, too
-//	Groups: old, Next: new  a name that moves is held in both of its groups, and its lock is valid while both have it
-//	Groups: new             only after the barrier
+//  0. Groups: old. This is the map so far; an engine.New with the masters of its one group counts, too.
+//  1. Groups: old, Next: new. A name that moves is held in both of its groups. Its lock is valid while both have it.
+//  2. Groups: new. Before step 2, make sure yourself that every process without Next has ended, and wait MaxTTL.
+//     Otherwise two may hold a lock.
 //
-// The barrier: no process without this Next runs any more, and MaxTTL has passed since the last one ended. Nothing checks
-// it, and without it two may hold a lock. Until the change is over, a name that moves costs two round trips, processes do
-// not stand in line for it, and only processes of the same step can Adopt its lock.
+// Until the change is over, a name that moves costs two round trips, processes do not stand in line for it, and only
+// processes of the same step can Adopt its lock.
 //
 // The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
 // other maps, except for a step from it or back. So all processes write the same addresses. To go back after the last step,
-// change from Groups: new to Next: old. A process that runs has masters that were restarted without their data keep the
-// note again; nothing stops that process. The note is not seen by engine.New, nor by a map that shares no group with it.
+// change from Groups: new to Next: old. A running process writes the note again to masters that lost it, and goes on
+// whatever the note says. The note is not seen by engine.New, nor by a map that shares no group with it.
 // Once all processes have ended and MaxTTL has passed, any map may be next: delete the key __muxlock__:groups:PREFIX on all
 // masters.
 //
@@ -36,6 +36,6 @@
 // # Watching it
 //
 // Stats count all locks. Engine.Groups has an engine for each group, for the Stats, Ready, admin.Check and metrics of its
-// masters. Watch each with a lockprom.Metrics that is registered with the label group, and the Engine itself, for the
-// locks, with that label empty: Prometheus refuses metrics of which only some have a label.
+// masters. Register each group's metrics with the label group=ID, and those of the whole with group="". Prometheus refuses
+// metrics of which only some have a label.
 package groups

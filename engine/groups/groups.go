@@ -74,8 +74,8 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	return &Engine{inside.Front(cfg.Config, r).(*engine.Engine), r}, nil
 }
 
-// Groups returns the engine of each group, by its id: for Stats, Ready and metrics of a group, and for package admin. Who
-// locks with one of them excludes nobody.
+// Groups returns the engine of each group, by its id: for Stats, Ready and metrics of a group, and for package admin.
+// Take no locks with these engines: others would not see them.
 func (e *Engine) Groups() map[string]*engine.Engine {
 	all := make(map[string]*engine.Engine)
 	for _, g := range e.r.all {

@@ -17,7 +17,7 @@ import (
 //
 //	A --first process with Groups A, Next B--> A, B --first process with Groups B--> B
 //
-// Only the second step needs the barrier: it ends what all processes had in common.
+// Only the second step needs the barrier (doc.go, before step 2): it ends what all processes had in common.
 type note struct {
 	step         int // 0: there is no note. The highest is the latest
 	groups, next string
