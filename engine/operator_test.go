@@ -136,6 +136,35 @@ func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 	})
 }
 
+// The member that was switched is restarted with its data. A majority has its data and serves, so nothing is lost.
+func TestReplacementThatWasCutIsFinishedAfterARestartOfTheSwitchedMember(t *testing.T) {
+	t.Parallel()
+	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
+	replace := func(change func(*Config)) error {
+		return Admin.ReplaceMaster(t.Context(), shortConfig(masters).with(change), masters[2].Addr(), fourth[0].Addr())
+	}
+	var switched *redisserver.Server
+	for commands := 0; switched == nil; commands++ {
+		var k killed
+		require.ErrorIs(t, replace(k.after(commands)), errKilled)
+		for _, m := range masters[:2] {
+			if strings.Fields(redistest.Command(t, m, "GET", "__muxlock__:set").(string))[2] == "3" {
+				switched = m
+			}
+		}
+	}
+	redistest.Command(t, switched, "SAVE")
+	require.NoError(t, switched.Kill())
+	require.NoError(t, switched.Restart(t.Context()))
+	e := open(t, masters, fenced, shortLease)
+	last := fence(t, e, t.Name())
+	require.ErrorContains(t, replace(func(*Config) {}), "run it again then")
+	untilAdmitted(t, masters)
+	require.NoError(t, replace(func(*Config) {}))
+	refusedAsOfAnotherSet(t, e)
+	require.Greater(t, fence(t, open(t, append(masters[:2:2], fourth...), fenced, shortLease), t.Name()), last)
+}
+
 func TestTwoOperatorsAtOnceLeaveOneSet(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -9,7 +9,7 @@ import (
 // All errors are for errors.Is, beside those of package engine.
 var (
 	// ErrRefused is returned by SetUp and ReplaceMaster when the state of the masters does not allow it;
-	// nothing was changed.
+	// nothing was changed, or the text says what.
 	ErrRefused = pipeline.ErrRefused
 	// ErrMembersLost is part of ErrRefused from SetUp when the masters are set up already, and some of them
 	// were restarted or lost their data. Engines admit a minority again by themselves; SetUpOptions.Recover

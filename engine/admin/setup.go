@@ -45,8 +45,9 @@ func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 // ReplaceMaster makes the master at the address to a member in the place of from. from may be down; all
 // others must be up. Afterwards clients must be configured with to: clients that still have from get no more
 // locks. Engines with to serve at once, and admit it after MaxTTL*(1+Drift) + 1s + 2ms. ReplaceMaster may be
-// cut anywhere and called again. It is safe only if all clients of these masters use Fencing: no master would
-// refuse the others.
+// cut anywhere and called again. If members were restarted in between, it may have to put them back for engines
+// with from to admit: ErrRefused says so. It is safe only if all clients of these masters use Fencing: no
+// master would refuse the others.
 //
 // Errors: as SetUp.
 func ReplaceMaster(ctx context.Context, cfg engine.Config, from, to string) error {

@@ -72,7 +72,7 @@ func TestOfTwoReplacementsAtOnceOneEnds(t *testing.T) {
 						for _, m := range o.stay {
 							found = append(found, fencing.Found{Member: m, Set: masters[m], Admitted: true})
 						}
-						_, _, err := o.Replace(found, fencing.Found{Member: o.To}, fencing.NewSet("", time.Minute, members))
+						_, _, err := o.Replace(found, fencing.Found{Member: o.To}, fencing.Found{}, fencing.NewSet("", time.Minute, members))
 						if err == nil {
 							canEnd++
 						}

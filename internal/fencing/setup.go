@@ -28,7 +28,10 @@ func (s Set) Is(other Set) bool {
 var ErrOther = errors.New("muxlock: masters are set up otherwise")
 
 // A LostError names members that set-up must not admit: only engines or a recovery can.
-type LostError struct{ Members []string }
+type LostError struct {
+	Members []string
+	Back    bool // engines can once those that a replacement switched are put back
+}
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("members were restarted or have lost their data: %v", e.Members)
@@ -70,7 +73,7 @@ func SetUp(found []Found, want Set) (Set, error) {
 		}
 	}
 	if lost != nil {
-		return Set{}, &LostError{lost}
+		return Set{}, &LostError{Members: lost}
 	}
 	return chosen, nil
 }
@@ -109,18 +112,23 @@ func Recover(found []Found, want Set) error {
 type Replacement struct{ From, To string }
 
 // Replace returns the set before and after the replacement. stay was found at the members that stay, joins at the new
-// master; want has the members before. The caller switches the members that stay in the order of their addresses: of two
-// operators at the same time one then finishes, and the other is refused before a quorum is split. Errors: ErrOther, a
-// *LostError.
-func (r Replacement) Replace(stay []Found, joins Found, want Set) (before, after Set, err error) {
+// master, goes at the old one if it can be asked; want has the members before. The caller switches the admitted members
+// that stay in the order of their addresses: of two operators at the same time one then finishes, and the other is
+// refused before a quorum is split. Errors: ErrOther, a *LostError.
+//
+// Restarted members are for engines to admit: those of the set before if enough of its members are left, else those of
+// the set after. Engines of the set before never touch a member that was switched. So with a LostError that says Back, the
+// caller gives such a member the description before, and a mark that nobody believes. Like a restart with a snapshot of
+// before the switch, that takes no votes and lowers no register. It is safe at any time, whatever the member granted as
+// one of the set after: that counts only once a quorum of members that stay was switched. From then on at most N-q members
+// are admitted to the set before, and it takes N-q+1 to admit another one. So the set before gets no quorum again.
+func (r Replacement) Replace(stay []Found, joins, goes Found, want Set) (before, after Set, err error) {
 	next := slices.Clone(want.Members)
 	next[slices.Index(next, r.From)] = r.To
+	var lost LostError
 	for _, f := range stay {
-		switch {
-		case f.Set.Generation < Serving:
+		if f.Set.Generation < Serving {
 			return before, after, fmt.Errorf("%w: %s is not set up", ErrOther, f.Member)
-		case !f.Admitted:
-			return before, after, &LostError{[]string{f.Member}}
 		}
 		was, switched := f.Set, f.Set.Matches(want.MaxTTL, next) == nil
 		if switched { // by an operator who was interrupted
@@ -132,11 +140,23 @@ func (r Replacement) Replace(stay []Found, joins Found, want Set) (before, after
 		if before.ID != "" && !before.Is(was) {
 			return before, after, fmt.Errorf("%w: %s is a member of another set", ErrOther, f.Member)
 		}
-		before = was
+		if before = was; !f.Admitted {
+			lost.Members, lost.Back = append(lost.Members, f.Member), lost.Back || switched
+		}
 	}
 	after = before.Next(next)
 	if joins.Set.ID != "" && !joins.Set.Is(after) {
 		return before, after, fmt.Errorf("%w: %s is a member of a set", ErrOther, r.To)
 	}
-	return before, after, nil
+	left := 0
+	for _, f := range append(slices.Clone(stay), goes) {
+		if f.In(before) {
+			left++
+		}
+	}
+	peers := Peers(len(next), len(next)/2+1)
+	if lost.Back = lost.Back && left >= peers; lost.Members != nil && (left >= peers || len(stay)-len(lost.Members) < peers) {
+		err = &lost
+	}
+	return before, after, err
 }

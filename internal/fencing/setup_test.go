@@ -1,6 +1,8 @@
 package fencing_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,7 +161,7 @@ func TestReplacementGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
 		"it is a member of another set":    {a: at("a", before), b: at("b", before), joins: at("d", family("y", 2, time.Second))},
 		"it was, and was restarted":        {a: at("a", before), b: at("b", before), joins: restarted(at("d", family("y", 0, time.Second)))},
 	} {
-		gotBefore, gotAfter, err := change.Replace([]fencing.Found{c.a, c.b}, c.joins, want)
+		gotBefore, gotAfter, err := change.Replace([]fencing.Found{c.a, c.b}, c.joins, fencing.Found{}, want)
 		lost := (*fencing.LostError)(nil)
 		switch {
 		case c.lost != "":
@@ -175,6 +177,41 @@ func TestReplacementGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
 	}
 	require.Equal(t, fencing.Serving+1, after.Generation)
 	require.Equal(t, []string{"a", "b", "d"}, after.Members)
+}
+
+// Of five members, c goes and d joins. A letter is a member of the set before, its capital one that was switched, and
+// "?" after it says that it was restarted.
+func TestRestartedMembersAreForTheSetThatCanAdmitThem(t *testing.T) {
+	const ends, lost, back = "goes on", "waits for engines or a recovery", "puts what was switched back first"
+	change, want := fencing.Replacement{From: "c", To: "d"}, fencing.NewSet("", time.Second, []string{"a", "b", "c", "x", "y"})
+	before := fencing.NewSet("x", time.Second, want.Members).Next(want.Members).Next(want.Members)
+	after := before.Next([]string{"a", "b", "d", "x", "y"})
+	for members, does := range map[string]string{
+		"a b x y c": ends, "A b x y c": ends, "A B X Y c": ends, "A B X Y": ends,
+		"a? b x y c": lost, "a? b? x y c": lost, "A b? x y c": lost,
+		"A? b x y c": back, "A? b x y": back, "A? B x y c": back, "A? b? x y c": back, "A? B? x y c": back,
+		"A b? x y": ends, "A? B x y": ends, "A? B X y c": ends, "A B x? y c": ends, "A? B X Y": ends,
+		"A? B? x y": lost, "A? B? X y c": lost, "A? B? X Y": lost, "A? B? X? y c": lost,
+	} {
+		var found []fencing.Found
+		goes := fencing.Found{}
+		for _, m := range strings.Fields(members) {
+			name, restarted := strings.CutSuffix(m, "?")
+			f := fencing.Found{Member: strings.ToLower(name), Set: before, Admitted: !restarted}
+			if f.Member != name {
+				f.Set = after
+			}
+			if name == "c" {
+				goes = f
+			} else {
+				found = append(found, f)
+			}
+		}
+		_, _, err := change.Replace(found, fencing.Found{Member: "d"}, goes, want)
+		is := (*fencing.LostError)(nil)
+		require.Equal(t, does != ends, errors.As(err, &is), members)
+		require.Equal(t, does == back, is != nil && is.Back, members)
+	}
 }
 
 func TestClientReplacesOnlyAnEarlierDescriptionOfItsSet(t *testing.T) {

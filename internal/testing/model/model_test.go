@@ -46,6 +46,7 @@ var sound = []struct {
 	{Model{Name: "a flush between two admitters", Masters: 3, Attempts: 2, Registers: fresh, Clients: 2, TTL: 1, Wait: 1, Horizon: 1, Flushes: 1, Lost: 1, ReadAtOnce: true}, 1064734},
 	{Model{Name: "a master is flushed", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Flushes: 1}, 248979},
 	{Model{Name: "a member is replaced", Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 2, Extensions: 1, Replace: true, Operations: []operation{replaces}}, 732654},
+	{Model{Name: "a replacement is cut, durable masters restart", Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 1, Crashes: 1, Durable: true, Replace: true, Operations: []operation{replaces}, ReadAtOnce: true}, 772757},
 	{Model{Name: "a member is replaced, a lock is adopted", Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 2, Wait: 2, Horizon: 2, Extensions: 1, Replace: true, Adopts: true, Operations: []operation{replaces}}, 1772335},
 	{Model{Name: "a member is replaced by a master that waited before", Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 2, Replace: true, Returns: true, Operations: []operation{replaces}}, 184358},
 	{Model{Name: "a master is a copy of another", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Copies: 1}, 2417210},

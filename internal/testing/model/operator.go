@@ -29,6 +29,7 @@ const (
 	watching
 	seeding
 	switching
+	puttingBack
 )
 
 // A visit is what an operator knows of a master.
@@ -87,12 +88,14 @@ func (x *search) begin(n int) {
 	found := 0
 	for i := range m.Masters {
 		c := &t.columns[i]
-		if !m.concerns(n, c) {
+		if m.Operations[n] != replaces && !m.concerns(n, c) { // what a replacement finds at the old master matters, too
 			continue
 		}
 		admitted := c.set != noSet && fencing.ParseMark(c.mark.text()).Admits(names[c.run], "m")
-		c.visits[n] = visit{finding: finding{c.set, admitted}, mark: c.mark, run: c.run}
-		q.found[found] = c.visits[n].finding
+		q.found[found] = finding{c.set, admitted}
+		if m.concerns(n, c) {
+			c.visits[n] = visit{finding: q.found[found], mark: c.mark, run: c.run}
+		}
 		if m.Fault == SetUpMarksRestarted && c.set != noSet {
 			q.found[found].admitted = true
 		}
@@ -105,10 +108,15 @@ func (x *search) begin(n int) {
 	case a.refused && !(m.Fault == SetUpInOneStep && q.operation == setsUp):
 		return
 	case q.operation == replaces:
-		op.at, op.set = switching, a.before
+		if op.at, op.set = switching, a.before; a.back {
+			op.at = puttingBack
+		}
 		for i := range m.Masters {
 			v := &t.columns[i].visits[n]
-			v.done = v.set != a.before || t.columns[i].kind == comes
+			v.done = t.columns[i].kind == comes || v.set != a.before || !v.admitted
+			if a.back {
+				v.done = t.columns[i].kind == comes || v.set != a.set || v.admitted
+			}
 		}
 	case m.Fault == SetUpInOneStep:
 		op.at, op.set, first = opening, serving, true
@@ -128,7 +136,7 @@ func (x *search) begin(n int) {
 func (m *Model) goOn(t *state, n int) {
 	op := &t.operators[n]
 	switch {
-	case op.at == switching && (m.Operations[n] == replaces || sets[op.set].Generation >= fencing.Serving-1):
+	case op.at == puttingBack || op.at == switching && (m.Operations[n] == replaces || sets[op.set].Generation >= fencing.Serving-1):
 		m.leave(t, n)
 		return
 	case op.at == switching:
@@ -189,6 +197,11 @@ func (x *search) visit(n, i int) {
 		}
 		if ok = ok && c.seed(op.set, v.ticket, v.set, least); ok {
 			v.set, v.mark, v.admitted = op.set, v.ticket, true
+		}
+	case puttingBack:
+		what = "operator puts back"
+		if ok = ok && c.change(v.set, v.mark, op.set, mark{nonce: c.nonces + 1, run: c.run, copied: true}); ok {
+			c.nonces++
 		}
 	case switching:
 		what = "operator switches"

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -70,6 +71,7 @@ type question struct {
 type answer struct {
 	set     uint8 // set that the masters shall become
 	before  uint8 // set before a replacement
+	back    bool  // what was switched and restarted is put back
 	refused bool
 }
 
@@ -96,8 +98,11 @@ func (x *search) ask(q question, n int) (a answer) {
 		set, err = want, fencing.Recover(found, want)
 	case replaces:
 		var before fencing.Set
-		before, set, err = fencing.Replacement{From: "goes", To: "comes"}.Replace(found[:n-1], found[n-1], sets[serving])
+		before, set, err = fencing.Replacement{From: "goes", To: "comes"}.Replace(found[:n-2], found[n-1], found[n-2], sets[serving])
 		a.before = numberOf(before)
+		if lost := (*fencing.LostError)(nil); errors.As(err, &lost) && lost.Back {
+			a.back, err = true, nil
+		}
 	}
 	a.set, a.refused = numberOf(set), err != nil
 	x.answers[q] = a

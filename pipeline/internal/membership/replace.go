@@ -3,6 +3,7 @@ package membership
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"muxlock/internal/fencing"
@@ -29,8 +30,10 @@ func Replace(ctx context.Context, s Setup, from string, to conn.Master) error {
 	for _, m := range s.Masters {
 		now = append(now, m.Address)
 	}
-	visits := s.visit(ctx, append(slices.Delete(slices.Clone(s.Masters), i, i+1), to))
+	visits := s.visit(ctx, append(slices.Delete(slices.Clone(s.Masters), i, i+1), to, s.Masters[i]))
 	defer closeAll(visits)
+	last := len(visits) - 2
+	goes, visits := visits[last+1].Found, visits[:last+1] // it may be down
 	if err := distinct(visits); err != nil {
 		return err
 	}
@@ -38,20 +41,34 @@ func Replace(ctx context.Context, s Setup, from string, to conn.Master) error {
 	if err != nil {
 		return err
 	}
-	last := len(all) - 1
+	stay := visits[:last]
 	change := fencing.Replacement{From: from, To: to.Address}
-	before, after, err := change.Replace(all[:last], all[last], fencing.NewSet("", s.MaxTTL, now))
+	before, after, err := change.Replace(all[:last], all[last], goes, fencing.NewSet("", s.MaxTTL, now))
+	if lost := (*fencing.LostError)(nil); errors.As(err, &lost) && lost.Back {
+		return putBack(stay, before, after)
+	}
 	if err != nil {
 		return ofOperator(err)
 	}
-	stay := visits[:last]
 	slices.SortFunc(stay, func(a, b *visit) int { return cmp.Compare(a.Member, b.Member) }) // as Replacement.Replace says
 	for _, v := range stay {
-		if v.Set.Is(before) {
+		if v.In(before) {
 			if err := v.switchTo(after); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// putBack gives the set before to members that were switched and restarted, as Replacement.Replace says.
+func putBack(stay []*visit, before, after fencing.Set) error {
+	for _, v := range stay {
+		if v.Set.Is(after) && !v.Admitted {
+			if err := v.change(func(b *conn.Batch) { AddSwitch(b, v.Shown, v.Mark, before.String(), NewMark(v.runID, "")) }); err != nil {
+				return err
+			}
+		}
+	}
+	return refuse("a replacement was cut, and members that it had switched were restarted. They are of the set before again: engines with the old masters admit them, and muxlock masters repair does; run it again then")
 }

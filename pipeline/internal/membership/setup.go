@@ -38,7 +38,7 @@ type Setup struct {
 }
 
 // ErrRefused is matched if masters are not in the state that an operation needs. Nothing was
-// changed.
+// changed, or the text says what.
 var ErrRefused = errors.New("muxlock: refused")
 
 // ErrMembersLost is matched if masters were set up, and some were restarted or have lost their data
