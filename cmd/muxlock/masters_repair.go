@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 	defer ticker.Stop()
 	for said := 0; ; {
 		s, err := f.survey(ctx)
-		if err != nil || s.lost == 0 || s.beyondRepair() {
+		if err != nil || len(s.lost) == 0 || s.beyondRepair() {
 			return err
 		}
 		if e == nil {
@@ -67,28 +68,34 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if who := whoWaits(e.Stats().Masters); who != "" {
+		switch who, never := whoWaits(e.Stats().Masters, s.lost); {
+		case who != "":
 			if said++; said%5 == 1 { // every five seconds
 				say(log, "%s; Ctrl-C is safe, run it again then", who)
 			}
-		} else { // either all are admitted, or this engine has missed a flush, which a new one will see
+		case never != nil:
+			return never
+		default: // either all are admitted, or this engine has missed a flush, which a new one will see
 			e.Close()
 			e = nil
 		}
 	}
 }
 
-// whoWaits names the masters that are about to be admitted, and how long each still waits.
-func whoWaits(masters []engine.MasterStats) string {
+// whoWaits names those of the lost masters that are not admitted yet, and how long each still waits, or why. never is the
+// error of one that the engine will not admit.
+func whoWaits(masters []engine.MasterStats, lost []string) (who string, never error) {
 	var waits []string
 	for _, m := range masters {
-		switch {
-		case !errors.Is(m.Cause, engine.ErrRestarted):
-		case m.VotesFrom.IsZero():
-			waits = append(waits, engine.MasterError{Master: m.Address, Err: m.Cause}.Error())
+		switch err := (engine.MasterError{Master: m.Address, Err: m.Cause}); {
+		case m.Cause == nil || !slices.Contains(lost, m.Address):
+		case errors.Is(err, engine.ErrConfigMismatch):
+			never = err
+		case m.VotesFrom.IsZero() || !errors.Is(err, engine.ErrRestarted):
+			waits = append(waits, err.Error())
 		default:
 			waits = append(waits, fmt.Sprintf("%s votes in %s", m.Address, upToSeconds(time.Until(m.VotesFrom))))
 		}
 	}
-	return strings.Join(waits, "; ")
+	return strings.Join(waits, "; "), never
 }

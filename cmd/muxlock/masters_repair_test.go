@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -164,4 +165,34 @@ func TestRepairDoesNotWaitForAMasterThatDoesNotAnswer(t *testing.T) {
 	require.Contains(t, stderr, "1 of 5 masters are not admitted members")
 	require.Regexp(t, servers[0].Addr()+`.* admitted`, stdout)
 	require.Regexp(t, servers[4].Addr()+`.* cannot be asked`, stdout)
+}
+
+func TestRepairSaysWhyAMasterThatLostItsDataIsNotAdmitted(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "4s")
+	redistest.Command(t, servers[0], "FLUSHALL")
+	redistest.Command(t, servers[0], "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+	r := startRepair(t, addrs)
+	require.True(t, r.said.Scan(), "it says what it waits for")
+	require.Contains(t, r.said.Text(), servers[0].Addr())
+	require.Contains(t, r.said.Text(), "evicts keys")
+	redistest.Command(t, servers[0], "CONFIG", "SET", "maxmemory-policy", "noeviction")
+	last, code := r.ends(t)
+	require.Zero(t, code, last)
+}
+
+// As by a set-up of other masters that named this one by mistake, and was cut: engines of the set admit no member of
+// another one.
+func TestRepairDoesNotWaitForAMasterOfASetThatWasBegun(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "4s")
+	redistest.Command(t, servers[0], "FLUSHALL")
+	redistest.Command(t, servers[0], "SET", "__muxlock__:set", fencing.NewSet("another", 4*time.Second, []string{servers[0].Addr()}).String())
+	stdout, stderr, code := muxlock(t, "masters", "repair", "--masters", addrs)
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stdout, "another set was begun there")
+	require.Contains(t, stderr, "1 of 3 masters are not admitted members")
+	redistest.Command(t, servers[0], "FLUSHALL") // as it says
+	_, stderr, code = muxlock(t, "masters", "repair", "--masters", addrs)
+	require.Zero(t, code, stderr)
 }

@@ -93,7 +93,7 @@ type survey struct {
 	wait  time.Duration // before a master that lost its data votes
 	left  int           // number of masters whose state is not "admitted"
 	votes int           // number of members that vote
-	lost  int           // number of members that lost their data or were restarted
+	lost  []string      // members that lost their data or were restarted
 }
 
 // peers returns how many voting members it takes to restore one that lost its data.
@@ -103,7 +103,7 @@ func (s *survey) peers() int {
 }
 
 // beyondRepair reports whether too few members have kept their data, even if those that are down come back.
-func (s *survey) beyondRepair() bool { return s.lost > len(s.set.Members)-s.peers() }
+func (s *survey) beyondRepair() bool { return len(s.lost) > len(s.set.Members)-s.peers() }
 
 func surveyOf(found []admin.Member, wait time.Duration) survey {
 	s := survey{SchemaVersion: 1, Tool: thisTool(), wait: wait}
@@ -119,7 +119,7 @@ func surveyOf(found []admin.Member, wait time.Duration) survey {
 	for _, m := range found {
 		switch {
 		case s.hasLost(m):
-			s.lost++
+			s.lost = append(s.lost, m.Address)
 		case m.Admitted && fencing.Set(m.Set).Is(s.set):
 			s.votes++
 		}
@@ -146,13 +146,14 @@ func (s *survey) hasLost(m admin.Member) bool {
 	case m.Set.ID == s.set.ID && m.Set.Generation >= fencing.Serving:
 		return !m.Admitted
 	}
-	return m.Set.Generation == fencing.Preparing // also the generation of a master without a set
+	return m.Set.ID == "" || m.Set.ID == s.set.ID && m.Set.Generation == fencing.Preparing
 }
 
 // Values of member.Do.
 const (
 	recoverIt       = "muxlock masters init --recover --above FENCE, with the largest fence that any resource has seen"
 	keepOrRecoverIt = "where no restart loses data, start a client with MastersAreDurable; else " + recoverIt
+	endOrFlush      = "a recovery: muxlock masters init --recover again; else, if no other masters need it: redis-cli FLUSHALL there, then muxlock masters repair"
 	repairIt        = "clients with fencing admit what was restarted or lost its data while they run; muxlock masters repair does, and waits"
 )
 
@@ -169,6 +170,8 @@ func (s *survey) stateOf(m admin.Member) (state, do string) {
 		return "is no master of the set", ""
 	case s.hasLost(m):
 		return s.stateOfLost(m)
+	case m.Set.ID != s.set.ID && m.Set.Generation == fencing.Preparing:
+		return "another set was begun there, or a recovery", endOrFlush
 	case m.Set.Generation < fencing.Serving:
 		return "setting up was cut", "run muxlock masters init again"
 	case m.Set.ID != s.set.ID:

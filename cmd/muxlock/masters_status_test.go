@@ -73,7 +73,7 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 		{found: []admin.Member{votes("c", one), votes("a", two), votes("b", two)}, state: "is no master of the set", left: 3},
 		{found: []admin.Member{at("a", begun), at("b", begun), at("c", begun)}, state: "setting up was cut", do: "run muxlock masters init again", left: 3},
 		{found: []admin.Member{at("a", prepared), votes("b", one), votes("c", one)}, state: "setting up was cut", do: "run muxlock masters init again", left: 1},
-		{found: []admin.Member{at("a", anew), votes("b", one), votes("c", one)}, state: "lost its data: votes in 32s from when a client meets it", do: restore, left: 1}, // a recovery that was cut
+		{found: []admin.Member{at("a", anew), votes("b", one), votes("c", one)}, state: "another set was begun there, or a recovery", do: restore, left: 1},
 		{found: []admin.Member{at("a", older), at("b", older), at("c", older)}, state: "set up by an earlier version", do: "stop its engines, then " + recovery, left: 3},
 		{found: []admin.Member{votes("b", one), votes("c", one), votes("a", other)}, state: "admitted", left: 1},
 		{found: []admin.Member{votes("a", other), votes("b", one), votes("c", one)}, state: "admitted, but --masters names others", left: 3},
