@@ -7,7 +7,7 @@
 // than all that counted before its attempt began, and no token counts twice, even if clocks are wrong. With leases, the
 // fences of successive holders grow.
 //
-// They hold in every state of 28 configurations, nearly all of three masters and two attempts. There are 54 million states
+// They hold in every state of 29 configurations, nearly all of three masters and two attempts. There are 54 million states
 // together; states that differ only in the order of the masters are one. TestRulesHoldInEveryState has each configuration,
 // and the number of its states.
 //
