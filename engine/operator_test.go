@@ -195,7 +195,7 @@ func TestMasterThatComesBackToTheSetWaitsAnew(t *testing.T) {
 	a, b, c, d := masters[0], masters[1], masters[2], fourth[0]
 	old := open(t, masters, fenced, shortLease)
 	replaced(t, masters, c, d)
-	redistest.Command(t, c, "FLUSHALL") // else it cannot become a member again
+	redistest.Command(t, c, "FLUSHALL")                // else it cannot become a member again
 	_, err := old.TryAcquire(t.Context(), t.Name(), 0) // it finds out
 	require.Error(t, err)
 	untilItWaits(t, c)
