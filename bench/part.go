@@ -50,16 +50,22 @@ func (i *Interval) quantiles(h *Histogram) {
 
 // Place is one process's place in a run of Config.Procs processes.
 type Place struct {
-	Proc  int   // number of this process, from 0
-	Begin int64 // when all processes begin, on the clock of Monotonic; may be past
-	Joins bool  // it takes the place of a process that was killed, in the middle of the run
-	Since int64 // when that process was killed, on the same clock; what was due since then waits for this one
+	Proc  int  // number of this process, from 0
+	Joins bool // it takes the place of a process that was killed, in the middle of the run
+	// Begin is called when this process is ready: many names take seconds.
+	Begin func() Begin `json:"-"`
 	// Table is a file of TableSize zero bytes, for this run alone, open in all its processes.
 	// RunPart maps it, and does not close it.
 	Table *os.File `json:"-"`
 }
 
-// RunPart is Run for one process of several. It begins at place.Begin, and its audit covers
+// Begin is when a run begins, on the clock of Monotonic.
+type Begin struct {
+	At    int64 // the same in all processes; may be past
+	Since int64 // when the process was killed whose place this one takes; what was due since then waits for this one
+}
+
+// RunPart is Run for one process of several. It begins when place.Begin says, and its audit covers
 // the workers of all processes. cfg must be the same in all processes, with a KeyPrefix. It
 // returns a Part whenever Run would return a Result. It returns the errors of Run, and the
 // error of mapping the table.
@@ -77,8 +83,12 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	}
 	defer unmap()
 	runtime.GC()
-	r := newPartRunner(ctx, impl, l, cfg, table, baseAt(place.Begin))
-	r.joins, r.since = place.Joins, place.Since-place.Begin
+	var begin Begin
+	r := newPartRunner(ctx, impl, l, cfg, table, func() time.Time {
+		begin = place.Begin()
+		return baseAt(begin.At)
+	})
+	r.joins, r.since = place.Joins, begin.Since-begin.At
 	report, finish := r.reporter()
 	part = r.drive(ctx, report)
 	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration, Totals: part.Totals})

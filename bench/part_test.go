@@ -11,6 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+func beginsAt(at, since int64) func() Begin {
+	return func() Begin { return Begin{at, since} }
+}
+
 // inParts runs cfg like several processes. Each has its own mapping of the table and its own clock; they
 // share the locker. Parts go through JSON.
 func inParts(t *testing.T, l Locker, cfg Config) *Result {
@@ -30,7 +34,7 @@ func inParts(t *testing.T, l Locker, cfg Config) *Result {
 				return err
 			}
 			defer f.Close()
-			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Begin: begin, Table: f})
+			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Begin: beginsAt(begin, 0), Table: f})
 			if err != nil {
 				return err
 			}
@@ -75,13 +79,13 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
-	place := Place{Begin: Monotonic(), Table: f}
+	place := Place{Begin: beginsAt(Monotonic(), 0), Table: f}
 	killed, err := RunPart(t.Context(), "test", newLeases(2, time.Millisecond), cfg, place)
 	require.NoError(t, err)
 	require.Positive(t, killed.Overlaps)
 
 	place.Joins = true // a second before the end of a run of three
-	place.Begin, cfg.Duration = Monotonic()-int64(2*time.Second), 3*time.Second
+	place.Begin, cfg.Duration = beginsAt(Monotonic()-int64(2*time.Second), 0), 3*time.Second
 	var reports []Progress
 	cfg.Progress = func(p Progress) {
 		if 0 < p.Elapsed && p.Elapsed < cfg.Duration {
@@ -133,7 +137,7 @@ func TestAProcessThatTakesAPlaceBeginsWhatWasDueSinceTheOtherDied(t *testing.T) 
 	require.NoError(t, err)
 	defer f.Close()
 	now := Monotonic()
-	place := Place{Begin: now - int64(2*time.Second), Joins: true, Since: now - int64(500*time.Millisecond), Table: f}
+	place := Place{Begin: beginsAt(now-int64(2*time.Second), now-int64(500*time.Millisecond)), Joins: true, Table: f}
 	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, place)
 	require.NoError(t, err)
 	require.InDelta(t, (part.Elapsed-1500*time.Millisecond)/(10*time.Millisecond), part.Totals.Offered, 2, "of 1.5 s")

@@ -193,7 +193,7 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 func (r *runner) await(ctx context.Context) bool {
 	select {
 	case <-time.After(time.Duration(-r.now())):
-		return true
+		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}

@@ -164,6 +164,26 @@ func TestTheRunTellsWhenItBegins(t *testing.T) {
 	})
 }
 
+// unhurried takes long to be prepared, as a run with many names does.
+type unhurried struct{ slow }
+
+func (unhurried) Allowance(time.Duration) time.Duration {
+	time.Sleep(10 * time.Second)
+	return 0
+}
+
+func TestTheRunBeginsWhenItIsPrepared(t *testing.T) {
+	var begin time.Time
+	warm := false
+	cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Second, TTL: time.Second, Wait: time.Second,
+		Begin: func(at time.Time) { begin = at }, Progress: func(p Progress) { warm = warm || p.Warmup }}
+	virtual(t, nil, unhurried{slow{acquire: takes(time.Millisecond)}}, cfg, func(t *testing.T, r *Result, err error) {
+		require.True(t, warm)
+		require.InDelta(t, 2*time.Second, time.Since(begin), 1e6+1)
+		require.InDelta(t, 1000, r.Totals.Acquired, 2)
+	})
+}
+
 func TestWaitOfOneCallDoesNotCutTheNext(t *testing.T) {
 	l := slow{acquire: takes(8 * time.Millisecond)}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Wait: 10 * time.Millisecond}

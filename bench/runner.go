@@ -59,12 +59,12 @@ type runner struct {
 
 // newRunner prepares a run of one process that begins at once.
 func newRunner(ctx context.Context, impl string, l Locker, cfg Config) *runner {
-	return newPartRunner(ctx, impl, l, cfg, newTable(cfg), time.Now())
+	return newPartRunner(ctx, impl, l, cfg, newTable(cfg), time.Now)
 }
 
-// newPartRunner prepares one process of a run that begins at base. The contexts of calls do
-// not end with ctx: the runner ends them after it has taken the figures.
-func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table, base time.Time) *runner {
+// newPartRunner prepares one process of a run that begins at base, which is called when all is ready: many names and
+// workers take seconds. The contexts of calls do not end with ctx: the runner ends them after it has taken the figures.
+func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table, base func() time.Time) *runner {
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = RandomKeyPrefix()
 	}
@@ -79,7 +79,6 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *ta
 		waits:  cfg.Waits(),
 		ended:  make(chan struct{}),
 		stop:   make(chan struct{}),
-		base:   base,
 		alarms: clock.NewAlarms(),
 
 		allowed: allowance(l, cfg.TTL),
@@ -96,6 +95,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *ta
 	for i := range r.workers {
 		r.workers[i] = newWorker(r, i)
 	}
+	r.base = base()
 	return r
 }
 

@@ -59,9 +59,6 @@ func newWorker(r *runner, id int) *worker {
 	if r.cfg.Op == Hold {
 		w.kept = make([]Held, 0, r.cfg.shareOf(w.number)) // before the heap is measured
 	}
-	if r.cfg.Wait > 0 {
-		w.wait = newWaitCtx(w.ctx, r.base, r.cfg.Wait)
-	}
 	return w
 }
 
@@ -69,6 +66,9 @@ func newWorker(r *runner, id int) *worker {
 func (w *worker) run() {
 	relCtx, relCancel := context.WithCancel(w.r.relCtx)
 	w.relCtx = relCtx
+	if w.r.cfg.Wait > 0 {
+		w.wait = newWaitCtx(w.ctx, w.r.base, w.r.cfg.Wait)
+	}
 	defer relCancel()
 	defer w.cancel()
 	defer w.r.caught()

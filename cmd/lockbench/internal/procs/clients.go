@@ -25,7 +25,8 @@ func (r *Runner) signal(number int, signal func(*os.Process) error) error {
 	return nil // the run is over, and so may be the process: a Replace that took long delays what is due after it
 }
 
-// Replace kills a process, and a new one takes its place. The new one opens its locker before. It
+// Replace kills a process, and a new one takes its place. The new one opens its locker
+// and makes its names before. It
 // tries again while it cannot, as without a master, until the run is over.
 func (r *Runner) Replace(number int) error {
 	o := r.options
@@ -35,7 +36,7 @@ func (r *Runner) Replace(number int) error {
 		if err != nil {
 			return err
 		}
-		if r.open(r.ctx, p, number, o) != nil {
+		if r.open(r.ctx, p, number, o) != nil || r.ready(p, number, true) != nil {
 			p.end()
 			time.Sleep(retryPause)
 			continue
@@ -43,7 +44,7 @@ func (r *Runner) Replace(number int) error {
 		r.mu.Lock()
 		if r.ctx.Err() == nil {
 			p, r.procs[number] = r.procs[number], p
-			err = r.begin(r.procs[number], number, true)
+			err = r.begin(r.procs[number])
 		}
 		r.mu.Unlock()
 		p.end()
@@ -52,11 +53,18 @@ func (r *Runner) Replace(number int) error {
 	return nil
 }
 
-// begin sends a process the run.
-func (r *Runner) begin(p *process, number int, joins bool) error {
-	s := r.start
-	s.Place.Proc, s.Place.Joins, s.Place.Since = number, joins, bench.Monotonic()
-	return json.NewEncoder(p.In).Encode(s)
+// ready sends a process the run, and returns when the process has made its names.
+func (r *Runner) ready(p *process, number int, joins bool) error {
+	if err := json.NewEncoder(p.In).Encode(start{r.cfg, bench.Place{Proc: number, Joins: joins}}); err != nil {
+		return p.failed(number, err)
+	}
+	_, err := p.next(number)
+	return err
+}
+
+// begin tells a process that is ready when to begin.
+func (r *Runner) begin(p *process) error {
+	return json.NewEncoder(p.In).Encode(bench.Begin{At: r.beginAt, Since: bench.Monotonic()})
 }
 
 func (r *Runner) process(number int) *process {

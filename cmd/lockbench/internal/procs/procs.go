@@ -8,7 +8,9 @@
 //	parent                                child
 //	job (implementation, masters) ------>
 //	                              <------ answer: opened, or an error
-//	start (workload, when) ------------->
+//	start (workload) ------------------->
+//	                              <------ answer: ready, its names are made
+//	begin (when) ----------------------->
 //	                              <------ answers with progress, once a second
 //	                              <------ answer with the part of the result
 //	end of input ----------------------->  stops early or, when it is done, exits
@@ -42,11 +44,8 @@ import (
 const Process = "workers"
 
 const (
-	// lead is the time from the start message to the begin of the run. It grows with the names,
-	// which each child makes first.
-	lead        = 100 * time.Millisecond
-	leadPerName = 200 * time.Nanosecond
-	closeLimit  = 10 * time.Second // for a child to exit after the end of its input
+	lead       = 100 * time.Millisecond // from the begin message to the begin of the run
+	closeLimit = 10 * time.Second       // for a child to exit after the end of its input
 )
 
 // Messages between parent and child.
@@ -75,10 +74,11 @@ type Runner struct {
 	log     *os.File
 	table   *os.File
 
-	mu    sync.Mutex // guards the following
-	procs []*process
-	start start           // of the run, without Proc
-	ctx   context.Context // of the run; nil before
+	mu      sync.Mutex // guards the following
+	procs   []*process
+	cfg     bench.Config    // of the run
+	beginAt int64           // of the run, on the clock of bench.Monotonic
+	ctx     context.Context // of the run; nil before
 }
 
 // process is one child. The Runner owns it.
@@ -151,21 +151,27 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = bench.RandomKeyPrefix()
 	}
-	ahead := lead + time.Duration(max(cfg.Keys, cfg.Workers*len(r.procs)))*leadPerName
-	begin := bench.Monotonic() + int64(ahead)
-	if cfg.Begin != nil {
-		cfg.Begin(time.Now().Add(ahead))
-	}
 	g, gctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(gctx, r.endInput)
 	defer stop()
+	var ready errgroup.Group
+	r.cfg = cfg
+	for i, p := range r.procs {
+		ready.Go(func() error { return r.ready(p, i, false) })
+	}
+	if err := ready.Wait(); err != nil {
+		return nil, err
+	}
 	progress := newProgress(name, len(r.procs), cfg.Progress)
 	parts := make([]*bench.Part, len(r.procs))
 	r.mu.Lock()
-	r.ctx, r.start = gctx, start{cfg, bench.Place{Begin: begin}}
+	r.ctx, r.beginAt = gctx, bench.Monotonic()+int64(lead)
+	if cfg.Begin != nil {
+		cfg.Begin(time.Now().Add(lead))
+	}
 	for i, p := range r.procs {
 		g.Go(func() (err error) {
-			if err := r.begin(p, i, false); err != nil && ctx.Err() == nil {
+			if err := r.begin(p); err != nil && ctx.Err() == nil {
 				return p.failed(i, err)
 			}
 			parts[i], err = r.part(i, progress)

@@ -45,12 +45,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	} else if err != nil {
 		return err
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, in) // the parent sends nothing more
-		cancel()
-	}()
 	s.Config.Progress = func(p bench.Progress) {
 		_ = to.Encode(answer{Progress: &p}) // after an error here, in has ended too
+	}
+	s.Place.Begin = func() (begin bench.Begin) {
+		_ = to.Encode(answer{})
+		if from.Decode(&begin) != nil {
+			cancel()
+		}
+		go func() {
+			_, _ = io.Copy(io.Discard, in) // the parent sends nothing more
+			cancel()
+		}()
+		return begin
 	}
 	s.Place.Table = os.NewFile(tableFD, "table")
 	part, err := bench.RunPart(ctx, impl.Name, locker, s.Config, s.Place)
