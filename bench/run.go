@@ -73,14 +73,8 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
 		})
 	}
-	before := ReadMeter()
-	if r.cfg.Op != Hold { // op hold acquires from the begin
-		r.rec.forget()
-	}
-	from, counted := r.now(), countsOf(r.locker)
-	if r.joins { // its measured time is the others'
-		from = int64(r.cfg.Warmup)
-	}
+	from := int64(r.cfg.Warmup) // in all processes, for faults and for probes
+	before, counted := ReadMeter(), countsOf(r.locker)
 	var stalls *stallWatch
 	if part.Complete {
 		stalls = r.measure(ctx, from, counted, part, &done, report, start)
@@ -131,6 +125,10 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 // measure runs the measured time, or what is left of it when this process joins. It returns the
 // stall watch, still running.
 func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
+	fresh := r.cfg.Op != Hold // which acquires from the begin
+	if fresh {
+		r.rec.swap()
+	}
 	if r.pacer != nil {
 		due := from
 		if r.joins { // what was due before was another process's
@@ -141,6 +139,9 @@ func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *
 	r.phase.Store(measuring)
 	report(Progress{Total: r.cfg.Duration})
 	start()
+	if fresh {
+		r.rec.forget()
+	}
 	stalls = watchStalls(r.cfg.procs())
 	if r.waits {
 		part.Uncontended = NewHistogram()
@@ -217,8 +218,9 @@ func (r *runner) watch(ctx context.Context, from int64, first, length time.Durat
 		if at == length {
 			return true
 		}
+		now := r.now()
 		i := r.rec.rotate()
-		i.TS = time.Duration(r.now() - from).Seconds()
+		i.TS = time.Duration(now - from).Seconds()
 		each(i, at)
 	}
 }

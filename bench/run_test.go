@@ -184,6 +184,44 @@ func TestTheRunBeginsWhenItIsPrepared(t *testing.T) {
 	})
 }
 
+// The measured time of a process that comes late to it began without it.
+func TestTheMeasuredTimeBeginsWhenTheWarmUpShouldHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		time.Sleep(1500 * time.Millisecond)
+		cfg := Config{Workers: 4, Rate: 100, Arrivals: ArrivalsUniform, Warmup: time.Second, Duration: 2 * time.Second, TTL: time.Second}
+		r := newPartRunner(t.Context(), "test", slow{acquire: takes(time.Millisecond)}, cfg, newTable(cfg), func() time.Time { return begin })
+		res, err := r.run(t.Context())
+		require.NoError(t, err)
+		require.InDelta(t, 3*time.Second, time.Since(begin), 1e6+1)
+		require.Equal(t, 2.0, res.DurationS)
+		require.InDelta(t, 200, res.Totals.Offered, 1)
+		require.InDelta(t, 500*ms, res.Latency.Response.Max, 2e6)
+		require.Len(t, res.Series, 2)
+		require.Equal(t, 1.0, res.Series[0].TS)
+	})
+}
+
+func TestNothingIsForgottenThatEndedAfterTheWarmUp(t *testing.T) {
+	rec := newRecorder(Config{Workers: 2})
+	end := func(worker int) {
+		rec.shard(worker).acquiredLocked(acquired{acquire: ms, wait: -1, handover: -1, used: -1})
+		rec.shard(worker).releasedLocked(released{acquire: ms, release: ms}, nil)
+	}
+	end(0)
+	rec.rotate()
+	end(1)
+	rec.swap()
+	end(0)
+	end(1)
+	rec.forget()
+	i := rec.rotate()
+	require.EqualValues(t, 2, i.Cycles)
+	require.EqualValues(t, 2, rec.cycles)
+	require.EqualValues(t, 2, rec.counts.Acquired)
+	require.EqualValues(t, 2, rec.total.Cycle.Count())
+}
+
 func TestWaitOfOneCallDoesNotCutTheNext(t *testing.T) {
 	l := slow{acquire: takes(8 * time.Millisecond)}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Wait: 10 * time.Millisecond}

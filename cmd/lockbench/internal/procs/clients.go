@@ -26,8 +26,7 @@ func (r *Runner) signal(number int, signal func(*os.Process) error) error {
 }
 
 // Replace kills a process, and a new one takes its place. The new one opens its locker
-// and makes its names before. It
-// tries again while it cannot, as without a master, until the run is over.
+// and makes its names before. It tries again while it cannot, as without a master, until the run is over.
 func (r *Runner) Replace(number int) error {
 	o := r.options
 	o.NewMasters, o.Joins = false, true // the masters have granted locks
