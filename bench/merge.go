@@ -105,21 +105,31 @@ func merged(h, g *Histogram) *Histogram {
 	return h
 }
 
-// mergeSeries adds up the n-th intervals of all parts.
+// mergeSeries adds up the seconds of all parts. An interval that a pause made late counts in the second in which it ends. The
+// seconds of the pause have what the other processes did. One process alone keeps its intervals.
 func mergeSeries(parts []*Part) []Point {
-	series := []Point{}
-	for n := 0; ; n++ {
-		var same []Interval
-		for _, p := range parts {
-			if n < len(p.Series) {
-				same = append(same, p.Series[n])
+	var seconds [][]Interval
+	for _, p := range parts {
+		for n, i := range p.Series {
+			if len(parts) > 1 {
+				n = max(n, int(i.TS+0.5)-1)
 			}
+			for len(seconds) <= n {
+				seconds = append(seconds, nil)
+			}
+			seconds[n] = append(seconds[n], i)
 		}
-		if len(same) == 0 {
-			return series
-		}
-		series = append(series, mergePoint(same))
 	}
+	series := make([]Point, len(seconds))
+	for n, all := range seconds {
+		if len(all) > 0 {
+			series[n] = mergePoint(all)
+		}
+		if len(parts) > 1 && n < len(seconds)-1 {
+			series[n].TS = float64(n + 1)
+		}
+	}
+	return series
 }
 
 // mergeDrain returns nil when nothing came after the measured time.
@@ -135,7 +145,7 @@ func mergeDrain(parts []*Part) *Point {
 	return &drain
 }
 
-// mergePoint adds up the same interval of several processes.
+// mergePoint adds up intervals of several processes.
 func mergePoint(parts []Interval) Point {
 	sum, all := parts[0], NewHistogram()
 	for n, i := range parts {

@@ -180,6 +180,37 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	require.Greater(t, r.Fairness.MeanWaitNs, ms)
 }
 
+func TestSecondsOfAPausedProcessStayWhereTheyWere(t *testing.T) {
+	of := func(ts float64, n int64) Interval { return Interval{Point: Point{TS: ts, Cycles: n, Acquired: n}} }
+	steady := &Part{Series: []Interval{of(1.001, 100), of(2.001, 100), of(3.001, 100), of(4.001, 100), of(4.3, 30)}}
+	for name, c := range map[string]struct {
+		paused []Interval
+		want   []Point
+	}{
+		"in its first second": {
+			[]Interval{of(2.6, 100), of(2.604, 0), of(3.001, 40), of(4.002, 100), of(4.301, 30)},
+			[]Point{{TS: 1, Cycles: 100}, {TS: 2, Cycles: 100}, {TS: 3, Cycles: 240}, {TS: 4, Cycles: 200}, {TS: 4.301, Cycles: 60}},
+		},
+		"for less than half a second": {
+			[]Interval{of(1.002, 100), of(2.4, 100), of(3.001, 60), of(4.002, 100), of(4.3, 30)},
+			[]Point{{TS: 1, Cycles: 200}, {TS: 2, Cycles: 200}, {TS: 3, Cycles: 160}, {TS: 4, Cycles: 200}, {TS: 4.3, Cycles: 60}},
+		},
+		"until after the end": {
+			[]Interval{of(1.002, 100), of(2, 100), of(6.7, 90), of(6.701, 0), of(6.702, 0)},
+			[]Point{{TS: 1, Cycles: 200}, {TS: 2, Cycles: 200}, {TS: 3, Cycles: 100}, {TS: 4, Cycles: 100}, {TS: 5, Cycles: 30}, {TS: 6}, {TS: 6.702, Cycles: 90}},
+		},
+	} {
+		for i := range c.want {
+			c.want[i].Acquired = c.want[i].Cycles
+		}
+		require.Equal(t, c.want, mergeSeries([]*Part{steady, {Series: c.paused}}), name)
+		require.Equal(t, c.want, mergeSeries([]*Part{{Series: c.paused}, steady}), name)
+	}
+	require.Equal(t, []Point{}, mergeSeries([]*Part{{}, {}}))
+	alone := mergeSeries([]*Part{{Series: []Interval{of(2.6, 100), of(2.604, 0), of(3, 40)}}})
+	require.Equal(t, []float64{2.6, 2.604, 3}, []float64{alone[0].TS, alone[1].TS, alone[2].TS})
+}
+
 func TestProcessesDrawDifferentNamesAndArrivals(t *testing.T) {
 	cfg := Config{Workers: 1, Procs: 2, Keys: 1000, Dist: Uniform(), Rate: 100, Seed: 1, Hold: Exp(time.Millisecond)}
 	one, other := newSchedule(cfg, nil), (*schedule)(nil)
