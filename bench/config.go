@@ -49,7 +49,8 @@ type Config struct {
 	// the names that follow it, too.
 	Dist Dist `json:"dist"`
 	// Hold is the time a lock is held, Think the pause of a worker between two
-	// operations (closed loop only). Neither counts as latency.
+	// operations (closed loop only). Neither counts as latency. Without Think, a worker of a closed
+	// loop pauses 1 ms after a refusal: else it would measure how fast a lock can say no.
 	Hold  Span `json:"hold"`
 	Think Span `json:"think"`
 	// Rate is the number of arrivals per second, at all processes together. Above 0 the loop

@@ -37,7 +37,7 @@ const (
 // The operations other than mixes.
 var (
 	AcquireRelease = Op{kind: opAcquireRelease} // Acquire, hold, Release
-	Try            = Op{kind: opTry}            // TryAcquire; if it succeeds: hold, Release
+	Try            = Op{kind: opTry}            // TryAcquire; if it succeeds: hold, Release; if it is refused: see Config.Think
 	Extend         = Op{kind: opExtend}         // Extend of one lock, acquired first and released at the end
 	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
 )
@@ -45,7 +45,8 @@ var (
 // All returns the operation that takes n names, all or none: AcquireAll, hold, Release.
 func All(n int) Op { return Op{kind: opAll, number: n} }
 
-// Many returns the operation that takes what is free of n names: AcquireMany, hold, Release.
+// Many returns the operation that takes what is free of n names: AcquireMany, hold, Release. If all are refused: see
+// Config.Think.
 func Many(n int) Op { return Op{kind: opMany, number: n} }
 
 // ReadWrite returns the operation of readers and writers. In reads of 100 cases it is AcquireShared, hold, Release;

@@ -117,7 +117,8 @@ func TestOutcomesAreToldApart(t *testing.T) {
 		perS    int64 // per worker
 		sample  string
 	}{
-		{"refused", func(context.Context) error { time.Sleep(time.Millisecond); return ErrRefused }, 0, func(c Totals) int64 { return c.Refused }, 1000, ""},
+		{"refused", func(context.Context) error { time.Sleep(time.Millisecond); return ErrRefused }, 0, func(c Totals) int64 { return c.Refused }, 500, ""},
+		{"refused at once, slowed down", fails(ErrRefused), 0, func(c Totals) int64 { return c.Refused }, 1000, ""},
 		{"timeout", hangs, 10 * time.Millisecond, func(c Totals) int64 { return c.Timeouts }, 100, ""},
 		{"error at once, slowed down", fails(errors.New("no quorum")), 0, func(c Totals) int64 { return c.Errors }, 1000, "acquire: no quorum"},
 		{"deadline of the locker's own", fails(context.DeadlineExceeded), 0, func(c Totals) int64 { return c.Errors }, 1000, "acquire: context deadline exceeded"},
@@ -138,6 +139,16 @@ func TestOutcomesAreToldApart(t *testing.T) {
 					require.Equal(t, []string{ReasonNothing + ": " + c.sample}, r.Valid.Reasons)
 				}
 			})
+		})
+	}
+}
+
+func TestNoPauseAfterARefusalWithThinkTimeOrARate(t *testing.T) {
+	for _, cfg := range []Config{{Think: Fixed(2 * time.Millisecond)}, {Rate: 500, Arrivals: ArrivalsUniform}} {
+		cfg.Workers, cfg.Duration, cfg.TTL, cfg.Op = 1, time.Second, time.Second, Try
+		virtual(t, nil, slow{acquire: fails(ErrRefused)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.InDelta(t, 500, r.Totals.Refused, 1)
+			require.Zero(t, r.Totals.Late)
 		})
 	}
 }

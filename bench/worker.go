@@ -35,7 +35,7 @@ type worker struct {
 	lost int64     // op hold
 }
 
-// errorPause keeps a worker from calling a lock that fails at once in a tight loop.
+// errorPause keeps a worker from calling a lock that fails at once, or refuses without asking anybody, in a tight loop.
 const errorPause = time.Millisecond
 
 // After yieldEvery operations a worker lets others run. Otherwise the workers of a lock that
@@ -273,10 +273,13 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 		}
 		w.shard.mu.Unlock()
 	}
-	if c.Errors > 0 {
+	switch {
+	case c.Errors > 0:
 		w.failed(now, call, err)
-	} else if c.Refused == 0 {
+	case c.Refused == 0:
 		w.r.samples.vain(now, !timedOut, err)
+	case w.r.pacer == nil && w.r.cfg.Think.Mean() == 0:
+		w.sleep(errorPause, w.r.ended)
 	}
 }
 
