@@ -30,6 +30,7 @@ func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 const (
 	maxWorkers = 1 << workerBits // a worker's number must fit into an audit stamp
 	maxKeys    = 1 << 26
+	maxTable   = 4 << 30 // bytes, for what workers share about the names
 	minTTL     = time.Millisecond
 )
 
@@ -149,6 +150,10 @@ func (c Config) Validate() error {
 		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
 	case c.Op == Hold && c.Rate > 0:
 		return wrong("Rate", "rate", "has no meaning with op hold")
+	case c.keys() > maxKeys:
+		return wrong("Workers", "workers", "must not have more than %d names together, got %d with op %s", maxKeys, c.keys(), c.Op)
+	case TableSize(c) > maxTable:
+		return wrong("Keys", "keys", "must be fewer with op %s: what workers share about %d names takes %d MiB, of at most %d", c.Op, c.keys(), TableSize(c)>>20, maxTable>>20)
 	}
 	return nil
 }

@@ -45,6 +45,10 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Think", "--think", func(c *Config) { c.Op, c.Think = Hold, Fixed(1) }},
 		{"Keys", "--keys", func(c *Config) { c.Op, c.Keys = Hold, 0 }},
 		{"Rate", "--rate", func(c *Config) { c.Op, c.Rate = Hold, 1 }},
+		{"Workers", "--workers", func(c *Config) { c.Op, c.Workers = Many(1000), maxKeys/1000+1 }},
+		{"Workers", "--workers", func(c *Config) { c.Op, c.Workers, c.Procs = All(1000), maxKeys/2000+1, 2 }},
+		{"Keys", "--keys", func(c *Config) { c.Op, c.Dist, c.Keys = Permit(64), Uniform(), maxKeys }},
+		{"Keys", "--keys", func(c *Config) { c.History, c.Dist, c.Keys, c.Procs = 1000, Uniform(), spreadNames, 4 }},
 		{"Procs", "--procs", func(c *Config) { c.Procs = -1 }},
 		{"Procs", "--procs", func(c *Config) { c.Procs = maxProcs + 1 }},
 		{"Procs", "--procs", func(c *Config) { c.Procs, c.Workers = 2, maxWorkers/2+1 }},
@@ -57,6 +61,17 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		wrong := (*ConfigError)(nil)
 		require.ErrorAs(t, err, &wrong)
 		require.Equal(t, c.field, wrong.Field)
+	}
+}
+
+func TestTheMostNamesAreAccepted(t *testing.T) {
+	for _, c := range []Config{
+		{Dist: Uniform(), Keys: maxKeys, Workers: 1},
+		{Op: All(64), Workers: maxWorkers},
+		{Op: Permit(5), Dist: Uniform(), Keys: 10_000_000, Workers: 1},
+	} {
+		c.Duration, c.TTL = time.Second, time.Second
+		require.NoError(t, c.Validate())
 	}
 }
 
