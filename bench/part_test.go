@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,9 @@ func inParts(t *testing.T, l Locker, cfg Config) *Result {
 	}
 	path := filepath.Join(t.TempDir(), "table")
 	parts := make([]*Part, cfg.Procs)
-	begin := Monotonic() + int64(10*time.Millisecond)
+	var ready sync.WaitGroup
+	ready.Add(cfg.Procs)
+	begin := sync.OnceValue(func() Begin { return Begin{At: Monotonic() + int64(10*time.Millisecond)} })
 	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
 	var g errgroup.Group
 	for i := range parts {
@@ -34,7 +37,11 @@ func inParts(t *testing.T, l Locker, cfg Config) *Result {
 				return err
 			}
 			defer f.Close()
-			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Begin: beginsAt(begin, 0), Table: f})
+			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Table: f, Begin: func() Begin {
+				ready.Done()
+				ready.Wait()
+				return begin()
+			}})
 			if err != nil {
 				return err
 			}
