@@ -10,8 +10,8 @@ import (
 
 // Relative compares one implementation with the reference. Each figure has the ratio within each
 // round, then the median and the spread of the rounds. Above 1 means more than the reference,
-// which is good only for throughput. A figure is absent if no round had it on both sides. A lower
-// bound does not count: its ratio is not known.
+// which is good only for throughput. A figure is absent unless every round has it on both sides.
+// A lower bound does not count: its ratio is not known.
 type Relative struct {
 	Impl        string `json:"impl"`
 	Reference   string `json:"reference"`
@@ -78,9 +78,10 @@ func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {
 	for _, pair := range rounds {
 		v, measured := f.Measured(pair[0])
 		base, known := f.Measured(pair[1])
-		if measured && known && base != 0 && !f.AtLeast(pair[0]) && !f.AtLeast(pair[1]) {
-			ratios = append(ratios, v/base)
+		if !measured || !known || base == 0 || f.AtLeast(pair[0]) || f.AtLeast(pair[1]) {
+			return nil // the ratio of the rounds that went well would mislead
 		}
+		ratios = append(ratios, v/base)
 	}
 	return over(ratios)
 }
