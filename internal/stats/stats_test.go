@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -15,27 +16,24 @@ func TestMedianLeavesItsArgumentAlone(t *testing.T) {
 	require.EqualValues(t, 2.5, Median([]float64{4, 1, 2, 3}))
 }
 
-// byFlips tries every change of signs.
-func byFlips(xs []float64) float64 {
-	sum := func(set int) (s float64) {
-		for i, x := range xs {
-			if set>>i&1 == 1 {
-				x = -x
-			}
-			s += x
+// bySides tries all ways in which xs may lie on the two sides of 0.
+func bySides(xs []float64) float64 {
+	above := 0
+	for _, x := range xs {
+		if x > 0 {
+			above++
 		}
-		return s
 	}
 	extreme := 0
 	for set := range 1 << len(xs) {
-		if math.Abs(sum(set)) >= math.Abs(sum(0))-1e-9 {
+		if n := bits.OnesCount(uint(set)); max(n, len(xs)-n) >= max(above, len(xs)-above) {
 			extreme++
 		}
 	}
 	return float64(extreme) / float64(int(1)<<len(xs))
 }
 
-func TestPairedIsThePermutationTest(t *testing.T) {
+func TestTheSignTestCountsTheWaysToLieOnTwoSides(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := 1; n <= 9; n++ {
 		for range 20 {
@@ -43,23 +41,39 @@ func TestPairedIsThePermutationTest(t *testing.T) {
 			for range n {
 				xs = append(xs, r.NormFloat64()+0.5)
 			}
-			p, _, _ := Paired(xs)
-			require.InDelta(t, byFlips(xs), p, 1e-9, xs)
+			p, _, _ := SignTest(xs, 0)
+			require.InDelta(t, bySides(xs), p, 1e-9, xs)
 		}
 	}
-	p, low, high := Paired([]float64{0, 0, 0, 0, 0, 0})
+	p, low, high := SignTest([]float64{1, 1, 1, 1, 1, 1}, 1)
 	require.EqualValues(t, 1, p)
-	require.Zero(t, low)
-	require.Zero(t, high)
+	require.EqualValues(t, 1, low)
+	require.EqualValues(t, 1, high)
+}
+
+// Nine of sixteen a little below 0 and seven far above it: their mean is above 0, their median is not.
+func TestTheMedianLiesInItsInterval(t *testing.T) {
+	for n := PairsNeeded; n <= 40; n++ {
+		for far := range n + 1 {
+			var xs []float64
+			for i := range n {
+				xs = append(xs, map[bool]float64{true: 1, false: -0.01}[i < far])
+			}
+			p, low, high := SignTest(xs, 0)
+			require.GreaterOrEqual(t, Median(xs), low, xs)
+			require.LessOrEqual(t, Median(xs), high, xs)
+			require.Equal(t, p < Alpha, low > 0 || high < 0, xs)
+		}
+	}
 }
 
 func TestItTakesSixPairs(t *testing.T) {
-	p, low, high := Paired([]float64{1, 2, 3, 4, 5})
+	p, low, high := SignTest([]float64{1, 2, 3, 4, 5}, 0)
 	require.GreaterOrEqual(t, p, Alpha)
 	require.Equal(t, math.Inf(-1), low)
 	require.Equal(t, math.Inf(1), high)
-	p, low, high = Paired([]float64{1, 2, 3, 4, 5, 6})
-	require.Equal(t, 2.0/64, p)
+	p, low, high = SignTest([]float64{1, 2, 3, 4, 5, 6}, 0)
+	require.InDelta(t, 2.0/64, p, 1e-9)
 	require.EqualValues(t, 1, low)
 	require.EqualValues(t, 6, high)
 	require.Less(t, p, Alpha)
@@ -72,13 +86,9 @@ func TestTheIntervalIsTheOneThatTheTestInverts(t *testing.T) {
 		for range 6 + r.IntN(5) {
 			xs = append(xs, r.NormFloat64())
 		}
-		_, low, high := Paired(xs)
+		_, low, high := SignTest(xs, 0)
 		for shift, rejected := range map[float64]bool{low - 1e-6: true, low + 1e-6: false, high - 1e-6: false, high + 1e-6: true} {
-			var moved []float64
-			for _, x := range xs {
-				moved = append(moved, x-shift)
-			}
-			p, _, _ := Paired(moved)
+			p, _, _ := SignTest(xs, shift)
 			require.Equal(t, rejected, p < Alpha, xs)
 		}
 	}
@@ -86,14 +96,14 @@ func TestTheIntervalIsTheOneThatTheTestInverts(t *testing.T) {
 
 func TestPairsOfOneDistributionRarelySeemToDiffer(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	for n, trials := range map[int]int{PairsNeeded: 4000, 10: 1000, enumeratedMost + 4: 30} {
+	for n, trials := range map[int]int{PairsNeeded: 4000, 10: 4000, 20: 4000, 1500: 40} {
 		found, covered := 0, 0
 		for range trials {
 			var xs []float64
 			for range n {
 				xs = append(xs, math.Log(r.ExpFloat64()/r.ExpFloat64()))
 			}
-			p, low, high := Paired(xs)
+			p, low, high := SignTest(xs, 0)
 			if p < Alpha {
 				found++
 			}

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"math"
 	"slices"
 
 	"muxlock/bench"
@@ -29,8 +28,8 @@ type Ratio struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
-	// P is the two-sided p-value of a permutation test of the logarithms. CI is its 95 % interval,
-	// low and high. Absent: too few rounds to tell a difference from chance.
+	// P is the two-sided p-value of a sign test: whether the median may be 1. CI is the median's 95 %
+	// interval, low and high. Absent: too few rounds to tell a difference from chance.
 	CI          []float64 `json:"ci,omitempty"`
 	P           *float64  `json:"p_value,omitempty"`
 	Significant bool      `json:"significant"` // P below 0.05; else undecided
@@ -92,13 +91,9 @@ func over(ratios []float64) *Ratio {
 		return nil
 	}
 	r := &Ratio{Median: stats.Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios)}
-	if len(ratios) >= stats.PairsNeeded && r.Min > 0 {
-		var logs []float64
-		for _, ratio := range ratios {
-			logs = append(logs, math.Log(ratio))
-		}
-		p, low, high := stats.Paired(logs)
-		r.CI, r.P, r.Significant = []float64{math.Exp(low), math.Exp(high)}, &p, p < stats.Alpha
+	if len(ratios) >= stats.PairsNeeded {
+		p, low, high := stats.SignTest(ratios, 1)
+		r.CI, r.P, r.Significant = []float64{low, high}, &p, p < stats.Alpha
 	}
 	return r
 }

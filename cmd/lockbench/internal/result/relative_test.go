@@ -98,5 +98,12 @@ func TestADifferenceIsSignificantOnlyWhenItIsMoreThanChance(t *testing.T) {
 	require.False(t, r.Significant, "five rounds are too few")
 	require.Nil(t, r.P)
 	require.Nil(t, r.CI)
-	require.Nil(t, over([]float64{0, 1, 1, 1, 1, 1}).CI, "a round without any has no logarithm")
+	require.Equal(t, []float64{0, 1}, over([]float64{0, 1, 1, 1, 1, 1}).CI, "a round without any")
+}
+
+func TestTheIntervalHoldsTheMedianOfTheRounds(t *testing.T) {
+	r := over([]float64{0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 2.7, 2.7, 2.7, 2.7, 2.7, 2.7, 2.7})
+	require.Equal(t, 0.99, r.Median)
+	require.Equal(t, []float64{0.99, 2.7}, r.CI)
+	require.False(t, r.Significant)
 }

@@ -133,7 +133,7 @@ func standing(rel result.Relative) string {
 // legend explains the ratios.
 func legend(rows []result.Relative) string {
 	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil }) {
-		return "[95 % interval]; undecided: the difference may be chance (permutation test of the rounds, p >= 0.05)"
+		return "[95 % interval]; undecided: the difference may be chance (p >= 0.05)"
 	}
 	return fmt.Sprintf("[least..greatest of the rounds]; all undecided: it takes %d rounds to tell a difference from chance", stats.PairsNeeded)
 }
