@@ -73,9 +73,9 @@ var figures = []Figure{
 		return float64(r.Totals.FenceSecondTrips), float64(cmp.Or(r.Totals.Fences, r.Totals.Fenced))
 	}),
 	share("failure_rate", func(t bench.Totals) (int64, int64) { return t.Failed, t.Offered }),
-	share("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Started }),
-	share("timeout_rate", func(t bench.Totals) (int64, int64) { return t.Timeouts, t.Started }),
-	share("refused_rate", func(t bench.Totals) (int64, int64) { return t.Refused, t.Started }),
+	share("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Offered }),
+	share("timeout_rate", func(t bench.Totals) (int64, int64) { return t.Timeouts, t.Offered }),
+	share("refused_rate", func(t bench.Totals) (int64, int64) { return t.Refused, t.Offered }),
 	share("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
 	share("outlived_rate", func(t bench.Totals) (int64, int64) { return t.Outlived, t.Acquired }),
 	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostShare() }),

@@ -22,7 +22,7 @@ func judged() *bench.Result {
 	s.HDR = string(text)
 	return &bench.Result{
 		ThroughputPerS: 5000,
-		Totals:         bench.Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Acquired: 98, LostValidity: 4, LateQuorum: 2},
+		Totals:         bench.Totals{Offered: 1000, Started: 500, Errors: 1, Timeouts: 20, Refused: 300, Acquired: 98, LostValidity: 4, LateQuorum: 2},
 		Latency:        bench.Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &bench.Summary{}},
 		Fairness:       bench.Fairness{Jain: 0.9, MaxWaitNs: 77},
 		Client:         bench.Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
@@ -48,6 +48,14 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 		require.Equal(t, pass, s.Pass, text)
 		require.Empty(t, s.Reason, text)
 		require.Equal(t, strings.ReplaceAll(text, " ", ""), s.Text)
+	}
+}
+
+func TestWhatEndsInTheDrainIsAPartOfWhatWasOffered(t *testing.T) {
+	r := &bench.Result{Totals: bench.Totals{Offered: 400, Started: 100, Errors: 300, Timeouts: 300, Refused: 300, Late: 25}}
+	for name, want := range map[string]float64{"error_rate": 0.75, "timeout_rate": 0.75, "refused_rate": 0.75, "late_rate": 0.25} {
+		v, _ := MustFigure(name).Measured(r)
+		require.Equal(t, want, v, name)
 	}
 }
 
@@ -87,8 +95,8 @@ func TestAShareOfOperationsPassesByItsUpperBound(t *testing.T) {
 		require.NoError(t, err)
 		return o
 	}
-	of := func(errors, started int64) *bench.Result {
-		return &bench.Result{Totals: bench.Totals{Errors: errors, Started: started}}
+	of := func(errors, offered int64) *bench.Result {
+		return &bench.Result{Totals: bench.Totals{Errors: errors, Offered: offered}}
 	}
 	o := objective("error_rate<=1%")
 	require.EqualValues(t, 299, o.Samples())

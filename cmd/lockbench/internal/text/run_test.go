@@ -90,7 +90,7 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	doc.Config.Rate = 200
 	text := flat(shown(t, "run", doc))
 	for _, want := range []string{
-		"late 25 (2.50%), goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
+		"late 25 (3.12%), goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
 		" ~3.00ms ~>=4.00ms ~>=5.00ms >=9.00ms 500",
 		"response: 3 (0.60%) never got their lock",
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " service ",

@@ -99,7 +99,7 @@ func outcomes(r *bench.Result) string {
 // arrivals writes how an open loop was served.
 func arrivals(r *bench.Result) string {
 	t := r.Totals
-	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Offered))
+	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
 	if goodput := result.MustFigure("goodput"); r.AcquiredPerS > 0 {
 		text += ", goodput " + medianText(goodput, []*bench.Result{r})
 	}
