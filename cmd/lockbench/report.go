@@ -45,7 +45,14 @@ input.`,
 
 func reportFile(cmd *cobra.Command, name string, o plan.Output) error {
 	stdout := cmd.OutOrStdout()
+	in, _ := os.Stat(name)
+	if name == "-" {
+		in, _ = os.Stdin.Stat()
+	}
+	out, _ := os.Stat(o.File)
 	switch {
+	case os.SameFile(in, out):
+		return usage.Errorf("--out names the file of the result, %s", o.File)
 	case o.Format == "" && o.File == "" && !isFile(stdout):
 		o.Format = "text"
 	case o.Format == "":

@@ -80,6 +80,30 @@ func TestReportTellsWhatItCannotRead(t *testing.T) {
 	}
 }
 
+func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {
+	t.Parallel()
+	const result = "internal/result/testdata/result.json"
+	text, dir := read(t, result), t.TempDir()
+	kept, link := filepath.Join(dir, "kept.json"), filepath.Join(dir, "link.json")
+	require.NoError(t, os.WriteFile(kept, []byte(text), 0o600))
+	require.NoError(t, os.Symlink("kept.json", link))
+	for _, args := range [][]string{{kept, "--out", kept}, {link, "--out", kept}, {kept, "--out", link, "-o", "json"}, {"-", "--out", kept}} {
+		stdin, err := os.Open(kept)
+		require.NoError(t, err)
+		defer stdin.Close()
+		cmd := exec.Command(binary, append([]string{"report"}, args...)...)
+		cmd.Stdin = stdin
+		stderr, err := cmd.CombinedOutput()
+		require.Error(t, err, args)
+		require.Equal(t, exitUsage, cmd.ProcessState.ExitCode(), args)
+		require.Contains(t, string(stderr), "--out")
+		require.Equal(t, text, read(t, kept), args)
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 2)
+}
+
 func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
