@@ -42,6 +42,11 @@ func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
 	doc.Config.SLO = []string{"cycle.p50<5ms"}
 	text := func() string { return shown(t, "compare", doc) }
 	require.Regexp(t, `(?m)^SLO  muxlock  cycle.p50<5ms  2.00ms  MISSED \(met in 2 of 3 rounds\)$`, text())
+	results[2].SLO[0].AtLeast = true
+	require.Contains(t, text(), "  2.00ms  MISSED", "whatever the third is")
+	results[0].SLO[0].AtLeast = true
+	require.Contains(t, text(), "  >=2.00ms  MISSED")
+	results[0].SLO[0].AtLeast = false
 	results[2].SLO[0] = bench.SLO{Text: "cycle.p50<5ms", Reason: "too few"}
 	require.Regexp(t, `(?m)NOT JUDGED \(met in 2 of 3 rounds\): too few$`, text())
 	results[2].SLO[0] = results[0].SLO[0]

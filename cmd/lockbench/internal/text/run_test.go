@@ -244,6 +244,27 @@ func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
 	}
 }
 
+func TestALatencyOfAFaultMayBeALowerBoundOrMissing(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 1000)
+	r.Series = []bench.Point{
+		{TS: 1, Cycles: 100, P99Ns: 2e6},
+		{TS: 2, Cycles: 1, P99Ns: 5e8, P99AtLeast: true},
+		{TS: 3, Cycles: 100, P99Ns: 3e6},
+		{TS: 4}, {TS: 5, Cycles: 100, P99Ns: 4e6}, {TS: 6, Cycles: 100, P99Ns: 5e6}, // of a second without operations nothing is known
+	}
+	r.Faults = []bench.Band{{Spec: "stop:1@1s-2s", FromS: 1, ToS: 2}, {Spec: "flush:2@2.5s", FromS: 2.5, ToS: 2.5}}
+	doc := resulttest.Document(r)
+	text := flat(shown(t, "run", doc))
+	require.Contains(t, text, "1/s p99 >=500ms in it; 100/s p99 4.00ms without a fault")
+	require.Contains(t, text, "100/s p99 3.00ms in it")
+
+	for i := range r.Series { // raw has no latency of a second
+		r.Series[i].P99Ns, r.Series[i].P99AtLeast = 0, false
+	}
+	text = flat(shown(t, "run", doc))
+	require.Contains(t, text, "1/s in it; 100/s without a fault")
+}
+
 func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 100))
 	doc.Config.Command = "run"

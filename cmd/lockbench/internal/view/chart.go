@@ -96,7 +96,7 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 		add(&rate, Series{}, func(s second) float64 { return float64(s.Cycles) / s.length() })
 		add(&latency, Series{Name: " p99"}, func(s second) float64 { return where(!s.P99AtLeast, s.P99Ns) })
 		add(&latency, Series{Name: " p99, at least", Dots: true}, func(s second) float64 { return where(s.P99AtLeast, s.P99Ns) })
-		add(&latency, Series{Name: " p50", Dash: true}, func(s second) float64 { return float64(s.P50Ns) })
+		add(&latency, Series{Name: " p50", Dash: true}, func(s second) float64 { return where(!s.P50AtLeast, s.P50Ns) })
 		add(&trouble, Series{}, func(s second) float64 { return float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished) / s.length() })
 	}
 	b.chart(rate)

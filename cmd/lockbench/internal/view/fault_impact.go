@@ -91,11 +91,14 @@ func (s second) hit(spec string) (some, whole bool) {
 // errors. It is empty if which chooses none.
 func secondsText(all []second, which func(second) bool) string {
 	var rates, p99s []float64
+	var bounds []bool
 	var failed int64
 	for _, s := range all {
 		if which(s) {
 			rates = append(rates, float64(s.Cycles)/s.length())
-			p99s = append(p99s, float64(s.P99Ns))
+			if s.P99Ns > 0 { // the second has a latency
+				p99s, bounds = append(p99s, float64(s.P99Ns)), append(bounds, s.P99AtLeast)
+			}
 			failed += s.Errors + s.Timeouts
 		}
 	}
@@ -103,9 +106,9 @@ func secondsText(all []second, which func(second) bool) string {
 		return ""
 	}
 	rate := stats.Median(rates)
-	text := units.Number(rate) + "/s"
-	if rate > 0 {
-		text += " p99 " + units.Duration(stats.Median(p99s))
+	text := units.Rate(rate)
+	if rate > 0 && len(p99s) > 0 {
+		text += " p99 " + median(bench.UnitNs, p99s, bounds)
 	}
 	if failed > 0 {
 		text += fmt.Sprintf(", %s failed", units.Number(failed))

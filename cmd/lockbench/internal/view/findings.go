@@ -8,7 +8,6 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
-	"muxlock/internal/stats"
 )
 
 // header shows the lines above every table.
@@ -109,21 +108,19 @@ func judged(results []*bench.Result, impl string) (all [][]bench.SLO) {
 // could not be judged.
 func stood(rounds []bench.SLO) (value string, verdict Cell) {
 	var values []float64
-	passed, reason, bound := 0, "", false
+	var bounds []bool
+	passed, reason := 0, ""
 	for _, s := range rounds {
 		if s.Reason != "" {
 			reason = s.Reason
 			continue
 		}
-		values, bound = append(values, s.Value), bound || s.AtLeast
+		values, bounds = append(values, s.Value), append(bounds, s.AtLeast)
 		if s.Pass {
 			passed++
 		}
 	}
-	value = none
-	if len(values) > 0 {
-		value = units.AtLeast(units.In(rounds[0].Unit, stats.Median(values)), bound)
-	}
+	value = median(rounds[0].Unit, values, bounds)
 	count := ""
 	if len(rounds) > 1 {
 		count = fmt.Sprintf(" (met in %d of %d rounds)", passed, len(rounds))

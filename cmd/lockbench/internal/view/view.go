@@ -5,11 +5,14 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/stats"
 )
 
 // Page has the blocks of a document. The findings stand at the end in a terminal and at the top in
@@ -164,20 +167,32 @@ func known[T int64 | float64](v T, text string) string {
 	return text
 }
 
-// medianText writes the median of a figure over the results with it. It is a lower bound if it is
-// one in half of them.
+// medianText writes the median of a figure over the results with it.
 func medianText(f result.Figure, results []*bench.Result) string {
-	v, ok := f.Median(results)
-	if !ok {
-		return none
-	}
-	bounds := 0
+	var values []float64
+	var bounds []bool
 	for _, r := range results {
-		if f.AtLeast(r) {
-			bounds++
+		if v, ok := f.Measured(r); ok {
+			values, bounds = append(values, v), append(bounds, f.AtLeast(r))
 		}
 	}
-	return units.AtLeast(units.In(f.Unit, v), 2*bounds >= len(results))
+	return median(f.Unit, values, bounds)
+}
+
+// median writes the median of values, of which bounds[i] tells whether values[i] is a lower bound. The median
+// is one if it may be higher, as it is if the bounds rank above all others.
+func median(unit string, values []float64, bounds []bool) string {
+	if len(values) == 0 {
+		return none
+	}
+	highest := slices.Clone(values)
+	for i, bound := range bounds {
+		if bound {
+			highest[i] = math.Inf(1)
+		}
+	}
+	v := stats.Median(values)
+	return units.AtLeast(units.In(unit, v), stats.Median(highest) > v)
 }
 
 // medianTexts writes the medians of several figures.
