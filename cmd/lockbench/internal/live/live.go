@@ -77,7 +77,7 @@ func (l *Line) text(now bench.Progress) string {
 		line = fmt.Sprintf("round %d/%d  %s", now.Round, l.rounds, line)
 	}
 	if r := now.Result; r != nil {
-		line += fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", units.Number(r.ThroughputPerS), units.Percentile(r.Headline(), "50"), units.Percentile(r.Headline(), "99"))
+		line += fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", units.In(bench.UnitCount, r.ThroughputPerS), units.Percentile(r.Headline(), "50"), units.Percentile(r.Headline(), "99"))
 		if !r.Valid.OK {
 			line += "  not valid"
 		}

@@ -265,6 +265,14 @@ func TestALatencyOfAFaultMayBeALowerBoundOrMissing(t *testing.T) {
 	require.Contains(t, text, "1/s in it; 100/s without a fault")
 }
 
+func TestARunBelowOneCycleASecondHasCycles(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 0.25)
+	r.Totals, r.DurationS = bench.Totals{Offered: 2, Started: 1}, 4
+	doc := resulttest.Document(r)
+	doc.Config.Rate = 0.5
+	require.Contains(t, flat(shown(t, "run", doc)), "0.25 cycles/s over 4.0s offered 0.5/s, started 0.25/s,")
+}
+
 func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 100))
 	doc.Config.Command = "run"

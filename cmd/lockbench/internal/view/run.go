@@ -34,7 +34,7 @@ const next = `next: lockbench compare                 beside Redsync and a singl
 
 func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	c := doc.Config
-	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.Number(r.ThroughputPerS), r.DurationS)
+	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
 	if h := r.Holding; h != nil {
 		head = fmt.Sprintf("%s  %s of %s locks held for %.1fs  lost %s", runName(doc, r), units.Number(h.Held), units.Number(h.Wanted), r.DurationS, units.Number(h.Lost))
 	} else if c.Rate > 0 && r.DurationS > 0 {
@@ -99,7 +99,7 @@ func outcomes(r *bench.Result) string {
 // arrivals writes how an open loop was served.
 func arrivals(r *bench.Result) string {
 	t := r.Totals
-	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
+	text := fmt.Sprintf("offered %s, started %s, late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
 	if goodput := result.MustFigure("goodput"); r.AcquiredPerS > 0 {
 		text += ", goodput " + medianText(goodput, []*bench.Result{r})
 	}
