@@ -49,14 +49,16 @@ var (
 	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
 	extends  = need{func(c bench.Config) bool { return c.Op.Extends() }, "--op extend, or a mix with it"}
 	holds    = need{func(c bench.Config) bool { return c.Hold.Mean() > 0 && c.Op != bench.Hold && c.Op != bench.Extend }, "locks that are held (--hold)"}
+	cycles   = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "cycles: --op hold has none"}
+	acquires = need{func(c bench.Config) bool { return c.Op != bench.Extend }, "acquires: --op extend measures none"}
 	audit    = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "an audit: --op hold has none"}
 )
 
 var figures = []Figure{
-	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }),
-	number("acquired_per_s", "acquired/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }),
+	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }).in(cycles),
+	number("acquired_per_s", "acquired/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).in(cycles),
 	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
-	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
+	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }).in(acquires),
 	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),
 	number("outlived", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Outlived) }),
 	number("lost_validity", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.LostValidity) }),

@@ -240,6 +240,7 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	require.NoError(t, o.Possible(extending))
 	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,try=1")))
 	require.ErrorContains(t, o.Possible(extending), "needs --op extend, or a mix with it")
+	extending.Op = bench.Extend
 	o, _ = ParseObjective("hold.p99<1s")
 	require.EqualError(t, o.Possible(closed), "--slo hold.p99<1s needs locks that are held (--hold)")
 	held := closedLoop()
@@ -253,6 +254,11 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	o, _ = ParseObjective("overlaps==0")
 	require.NoError(t, o.Possible(closed))
 	require.EqualError(t, o.Possible(holding), "--slo overlaps==0 needs an audit: --op hold has none")
+	for text, cfg := range map[string]bench.Config{"max_wait_ns<1s": extending, "acquired_per_s<9": holding, "throughput<9": holding} {
+		o, _ = ParseObjective(text)
+		require.NoError(t, o.Possible(closed))
+		require.ErrorContains(t, o.Possible(cfg), text+" needs ", "it would pass, since nothing is measured")
+	}
 	shared.Procs = 1
 	o, _ = ParseObjective("handover_remote.p50<1s")
 	require.ErrorContains(t, o.Possible(shared), "--procs")
