@@ -39,7 +39,7 @@ func ParseParam(s string) (result.SweepParam, error) {
 	}
 	p := result.SweepParam{Name: name, Unit: unit}
 	for _, text := range splitValues(list) {
-		texts, err := expand(text, unit)
+		texts, err := expand(text, unit, name != "rate")
 		if err != nil {
 			return p, usage.Errorf("--param %s: %w", s, err)
 		}
@@ -70,8 +70,8 @@ func splitValues(list string) (values []string) {
 
 var halfValue = regexp.MustCompile(`^(lognormal|hotspot)[:(][^,]*$`)
 
-// expand returns a single value, or the values of a range.
-func expand(text, unit string) ([]string, error) {
+// expand returns a single value, or the values of a range, which are rounded if the flag is a whole number.
+func expand(text, unit string, whole bool) ([]string, error) {
 	from, rest, ok := strings.Cut(text, "..")
 	if !ok {
 		return []string{text}, nil
@@ -88,9 +88,12 @@ func expand(text, unit string) ([]string, error) {
 		if v > *last*(1+1e-9) {
 			break
 		}
+		if whole {
+			v = math.Round(v)
+		}
 		if unit == bench.UnitNs {
-			texts = append(texts, time.Duration(math.Round(v)).String())
-		} else if t := strconv.FormatFloat(math.Round(v), 'f', -1, 64); !slices.Contains(texts, t) { // 1..10x1.5 would begin 1, 2, 2
+			texts = append(texts, time.Duration(v).String())
+		} else if t := strconv.FormatFloat(v, 'g', 12, 64); !slices.Contains(texts, t) { // 1..10x1.5 would begin 1, 2, 2
 			texts = append(texts, t)
 		}
 	}

@@ -32,6 +32,8 @@ func TestParamTakesListsAndRanges(t *testing.T) {
 		{"workers=3..100x10", "3 30", []float64{3, 30}},
 		{"rate=500,2k,1M", "500 2k 1M", []float64{500, 2000, 1e6}},
 		{"rate=1k..4kx2", "1000 2000 4000", []float64{1000, 2000, 4000}},
+		{"rate=0.25..1x2", "0.25 0.5 1", []float64{0.25, 0.5, 1}},
+		{"rate=0.1..0.3x1.5,1M..4Mx2", "0.1 0.15 0.225 1000000 2000000 4000000", []float64{0.1, 0.15, 0.225, 1e6, 2e6, 4e6}},
 		{"ttl=1ms..1sx10", "1ms 10ms 100ms 1s", []float64{1e6, 1e7, 1e8, 1e9}},
 		{"hold=0,1ms,exp:1ms", "0 1ms exp:1ms", []float64{0, 1e6}},
 		{"dist=own,zipf:0.9", "own zipf:0.9", nil},
