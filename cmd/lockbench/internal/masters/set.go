@@ -5,6 +5,7 @@
 package masters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ const (
 type Set struct {
 	Kind    Kind
 	Addrs   []string              // for the implementations
-	Version string                // "redis 7.0.15"; of the first of given masters; empty if it reports none
+	Version string                // "redis 7.0.15"; of the first given master that reports one; else empty
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
 	// Distance is the shortest of a few round trips to the farthest given master that answers.
 	Distance time.Duration
@@ -48,21 +49,20 @@ type Set struct {
 // Close stops the masters that the set started. It may be called again.
 func (s *Set) Close() error { return s.stop() }
 
-// Use makes a Set of running masters. It fails if the first master does not answer.
+// Use makes a Set of running masters. It fails if none of them answers.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
 	s := &Set{Kind: Given, Addrs: addrs, stop: func() error { return nil }}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	for i, addr := range addrs {
+	var first error
+	for _, addr := range addrs {
 		version, rtt, err := meet(ctx, addr, 5)
-		switch {
-		case err == nil && i == 0:
-			s.Version, s.Distance = version, rtt
-		case err == nil:
-			s.Distance = max(s.Distance, rtt)
-		case i == 0:
-			return nil, fmt.Errorf("master %s: %w", Redact(addr), resp.WithoutArguments(err))
+		if err != nil {
+			first = cmp.Or(first, fmt.Errorf("master %s: %w", Redact(addr), resp.WithoutArguments(err)))
+			continue
 		}
+		s.Version, s.Distance = cmp.Or(s.Version, version), max(s.Distance, rtt)
+	}
+	if s.Distance == 0 {
+		return nil, first
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package masters_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,21 @@ func TestTheFarthestMasterTellsTheDistance(t *testing.T) {
 	set, err = masters.Use(t.Context(), rig.Addrs())
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, set.Distance, 30*time.Millisecond)
+}
+
+func TestOneMasterThatAnswersIsEnoughWhicheverIsNamedFirst(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	addrs := redistest.Addrs(servers)
+	redistest.Down(t, servers[0])
+	for range 2 {
+		set, err := masters.Use(t.Context(), addrs)
+		require.NoError(t, err, addrs)
+		require.NotEmpty(t, set.Version)
+		require.Positive(t, set.Distance)
+		slices.Reverse(addrs)
+	}
+	_, err := masters.Use(t.Context(), addrs[:1])
+	require.ErrorContains(t, err, "master "+addrs[0]+": ")
 }
 
 func TestAnErrorShowsNoPasswordThatAServerQuotes(t *testing.T) {
