@@ -211,7 +211,7 @@ func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
 		{Addr: "a:1", RTT: resulttest.Summary(100_000), Clock: &bench.Clock{PPM: 3, PPMError: 7}},
 		{Addr: "b:1", RTT: resulttest.Summary(200_000), Clock: &bench.Clock{PPM: -52, PPMError: 7, JumpNs: 20_000_000}},
 		{Addr: "c:1", RTT: resulttest.Summary(250_001)},
-		{Addr: "d:1", RTT: resulttest.Summary(110_000), Lost: 7, Down: 0.25},
+		{Addr: "d:1", RTT: resulttest.Summary(110_000), Lost: 7, Down: 0.25, Clock: &bench.Clock{PPMError: 1e6}},
 		{Addr: "e:1", RTT: &bench.Summary{}, Lost: 500, Down: 1},
 	}
 	require.Contains(t, shown(t, "run", resulttest.Document(r)), `

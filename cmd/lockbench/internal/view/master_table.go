@@ -31,6 +31,9 @@ func masterTable(all []bench.Master) Table {
 	return t
 }
 
+// A clock rate that may be wrong by more than this was not measured: the run was too short.
+const clockMost = 10_000 // ppm
+
 // clockText writes a master's clock in a few words; none if it is not known.
 func clockText(c *bench.Clock) string {
 	if c == nil {
@@ -39,6 +42,9 @@ func clockText(c *bench.Clock) string {
 	text := fmt.Sprintf("%+.0f±%.0fppm", c.PPM, max(c.PPMError, 1))
 	if math.Abs(c.PPM) <= c.PPMError {
 		text = fmt.Sprintf("0±%.0fppm", max(c.PPMError, 1))
+	}
+	if c.PPMError > clockMost {
+		text = none
 	}
 	if c.JumpNs > int64(time.Millisecond) {
 		text += " step " + units.Duration(float64(c.JumpNs))
