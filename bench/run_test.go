@@ -288,7 +288,7 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 			virtual(t, in, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
 				require.NoError(t, err)
 				require.True(t, r.Interrupted())
-				require.False(t, r.Valid.OK)
+				require.Equal(t, []string{ReasonInterrupted}, r.Valid.Reasons)
 				require.InDelta(t, c.wantS, r.DurationS, 1e-6)
 				require.InDelta(t, c.cycles, r.Latency.Cycle.Count, 1)
 				require.Zero(t, r.Totals.Errors)
@@ -353,7 +353,7 @@ func TestRateThatCannotBeMetIsSaid(t *testing.T) {
 	cfg := Config{Workers: 2, Rate: 400, Arrivals: ArrivalsUniform, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.False(t, r.Valid.OK)
-		require.Contains(t, r.Valid.Reasons[0], "rate not met: offered 400.0/s, achieved 20")
+		require.Contains(t, r.Valid.Reasons[0], "rate not met: offered 400.0/s, started 20")
 		require.Contains(t, r.Valid.Reasons[1], ReasonBacklog)
 		require.InDelta(t, 800, r.Totals.Offered, 1)
 		require.InDelta(t, 400, r.Totals.Started, 4)

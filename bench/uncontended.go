@@ -15,8 +15,9 @@ const uncontendedGap = 20 * time.Millisecond
 
 // uncontended acquires and releases a name that no worker wants, with the locker of the run
 // and beside its load. hist shows the cost of an acquire without anybody to wait for;
-// hand-overs are compared with it. No other figure counts these acquires. uncontended returns
-// when the measured time ends or the locker panics.
+// hand-overs are compared with it. Lost validity and second round trips for fences count them
+// too, since the locker counts those of all its callers; no other figure does. uncontended
+// returns when the measured time ends or the locker panics.
 func (r *runner) uncontended(hist *Histogram) {
 	defer r.caught()
 	name := r.cfg.KeyPrefix + "uncontended:" + strconv.Itoa(r.cfg.proc)

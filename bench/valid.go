@@ -46,7 +46,7 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 	} else if interrupted {
 		res.Invalidate(ReasonInterrupted)
 	}
-	if res.Totals.Acquired == 0 {
+	if res.Totals.Acquired == 0 && !interrupted {
 		res.Invalidate(nothing(res.ErrorSamples, parts))
 	}
 	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
@@ -54,10 +54,10 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 	}
 	t, s := res.Totals, max(res.DurationS, 1e-9)
 	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
-		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, achieved %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
+		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, started %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
 	}
 	if growing {
-		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",
+		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, ended %.1f/s",
 			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
 	}
 	if from, to, ok := res.Outage(cfg); ok && !cfg.Outages {
