@@ -346,7 +346,7 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 	if _, won := line.Valid(p.seats, live, p.quorum); won {
 		wake(p.changed)
 		if p.enough != nil {
-			p.enough()
+			go p.enough() // it runs code of the ctx that the caller gave
 		}
 	} else if before == 0 && live != 0 {
 		p.soonerLocked(p.strayDelay(p.patience))

@@ -511,6 +511,46 @@ func TestQuorumOfPushesEndsARequestThatNobodyAnswers(t *testing.T) {
 	})
 }
 
+// A busyCtx is a caller's own, whose code waits for something from a moment on.
+type busyCtx struct {
+	context.Context
+	busy atomic.Bool
+	done chan struct{}
+}
+
+func (c *busyCtx) Value(key any) any {
+	if c.busy.Load() {
+		<-c.done
+	}
+	return c.Context.Value(key)
+}
+
+func TestContextOfWhoIsGrantedTheLockKeepsNoMasterWaiting(t *testing.T) { // in no bubble: there a mutex holds up the clock
+	e := newEngine(Config{Masters: make([]string, 3)}.withDefaults(), &liners{heard: make(map[string]pipeline.Listener)}, nil)
+	defer e.Close()
+	c := &contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}}
+	p := c.newPlace(clock.Now())
+	p.rules.Ask(clock.Now())
+	ctx := &busyCtx{Context: t.Context(), done: make(chan struct{})}
+	defer close(ctx.done)
+	asking, cancel := context.WithCancel(ctx)
+	p.enough = cancel // a request is under way
+	ctx.busy.Store(true)
+	read := make(chan struct{})
+	go func() {
+		for m := range 3 {
+			p.Hear(m, grantedFor(e10))
+		}
+		close(read)
+	}()
+	select {
+	case <-read:
+		<-asking.Done()
+	case <-time.After(5 * time.Second):
+		t.Fatal("what masters say is not read while the caller's code runs")
+	}
+}
+
 func TestGrantsWhoseFencingTokensWereLostAreGivenUp(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		if n == 2 {
