@@ -91,8 +91,11 @@ func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err erro
 	c.state.shard.mu.Lock()
 	began := later(c.asked, c.state.term)
 	c.state.shard.unlock()
+	var before []string // what the masters had under the name when the place before ended
+	stuck := 0          // how many places in a row were split with the same
 	for again := true; again; {
 		p := c.newPlace(began)
+		p.settled, p.patience = stuck, stuck
 		var cancel context.CancelFunc
 		p.ctx, cancel = context.WithCancel(ctx)
 		var leader string
@@ -100,8 +103,13 @@ func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err erro
 		again = lock == nil && err == nil && next.kind == nil
 		cancel()
 		p.leave(lock != nil, leader)
-		if again && leader != "" { // it may stand in another line, with fencing or without, and ask for what we just left
-			err = c.e.pause(ctx, p.strayDelay(1))
+		stays := func(v string) bool { return v != "" && slices.Contains(before, v) } // not ours: each place has a token of its own
+		if stuck = min(stuck+1, 10); !p.split || !slices.ContainsFunc(p.values, stays) {
+			stuck = 0
+		}
+		before = p.values
+		if again && (leader != "" || stuck > 0) { // it may stand in another line, with fencing or without, or be gone
+			err = c.e.pause(ctx, p.strayDelay(stuck+1))
 			again = err == nil
 		}
 	}

@@ -253,6 +253,38 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 	}
 }
 
+func TestTokenThatNobodyGivesUpKeepsNobodyAskingAllTheTime(t *testing.T) {
+	for name, token := range map[string]string{"it leads": "!", "we lead": "~"} { // they sort before and after tokens
+		t.Run(name, func(t *testing.T) {
+			var left atomic.Value
+			left.Store(token)
+			answers := func(int, pipeline.Request) []pipeline.Answer {
+				its := inLineBehind(left.Load().(string))
+				return []pipeline.Answer{grantedFor(e10), grantedFor(e10), its, its, {}}
+			}
+			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				shortest := func(times []time.Time) time.Duration {
+					d := time.Hour
+					for i := range times[1:] {
+						d = min(d, times[i+1].Sub(times[i]))
+					}
+					return d
+				}
+				time.Sleep(3 * time.Second)
+				before := l.asked()
+				time.Sleep(4 * time.Second)
+				require.Less(t, l.asked()-before, 20, "requests in 4 s")
+				require.Greater(t, shortest(l.times()[before:]), 100*time.Millisecond)
+				before = l.asked()
+				left.Store(token + "another")
+				time.Sleep(4 * time.Second)
+				require.Less(t, shortest(l.times()[before:]), 20*time.Millisecond, "it starts over")
+				requireOpen(t, got, "two of five are no lock")
+			})
+		})
+	}
+}
+
 func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		a := all(inLineBehind(ours))
