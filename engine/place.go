@@ -55,6 +55,7 @@ type place struct {
 	strange  clock.Instant // when a stranger was seen to have the name; zero: never
 	enough   func()        // ends the request under way: a quorum has granted; nil: none is, or it joins
 	patience int           // doublings of the time for the grants that are missing
+	rank     int           // the least in a line beside a free name; 0: none yet, or the first
 }
 
 const (
@@ -321,6 +322,10 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 		if a.Rank == 0 && !p.watched {
 			p.watched = true
 			p.watches.Go(p.watch)
+		}
+		if a.Value == "" && a.Rank > 0 && (p.rank == 0 || a.Rank < p.rank) && p.told.IsZero() {
+			p.rank = a.Rank // those before it may be gone, and each request removes a few of them
+			p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
 		}
 	case pipeline.Missing:
 		p.values[master], p.seats[master] = "", line.Seat[clock.Instant]{}

@@ -363,6 +363,31 @@ func TestFirstInLineWatchesTheName(t *testing.T) {
 	})
 }
 
+func TestWhoIsBehindManyThatAreGoneAsksAgainWhileTheLineGetsShorter(t *testing.T) {
+	for name, c := range map[string]struct {
+		shorter, asks int // by so much with each request; in 0.45 s
+	}{"they are gone": {8, 8}, "the first is there, but does not ask": {0, 2}} {
+		t.Run(name, func(t *testing.T) {
+			answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+				rank := 64 - n*c.shorter
+				if rank <= 0 {
+					return all(grantedFor(e10))
+				}
+				return all(pipeline.Answer{Kind: pipeline.InLine, Rank: rank})
+			}
+			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				time.Sleep(450 * time.Millisecond)
+				require.Equal(t, c.asks, l.asked())
+				if c.shorter == 0 {
+					requireOpen(t, got, "it is its turn")
+					return
+				}
+				requireGot(t, got)
+			})
+		})
+	}
+}
+
 func TestGrantsThatComeAfterTheCallerLeftAreNoLock(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
