@@ -66,10 +66,10 @@ func later(a, b clock.Instant) clock.Instant {
 func (n *nameState) passed(e *Engine, req pipeline.Request, out pipeline.Outcome) {
 	switch {
 	case req.Op != pipeline.Pass || out.Verdict != quorum.Won:
-	case out.PassedOn > 0:
-		e.counts.passedOn.Add(1)
-	case !req.Line.Open:
+	case out.PassedOn == 0:
 		n.notLined()
+	case !req.Line.Open:
+		e.counts.passedOn.Add(1)
 	}
 }
 

@@ -499,6 +499,24 @@ func TestNameThatNobodyWaitsForIsReleasedAsBefore(t *testing.T) {
 		})
 }
 
+func TestNameThatNobodyWaitsForIsReleasedAsBeforeHoweverLongItIsHeld(t *testing.T) {
+	for _, nobody := range []bool{false, true} {
+		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(e10)) },
+			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				l.nobody = nobody
+				for range 2 {
+					lock := requireGot(t, got)
+					time.Sleep(600 * time.Millisecond)
+					require.NoError(t, lock.Release(t.Context()))
+					require.True(t, l.passed()[0].Line.Open, "it was held for half a second")
+					got = goAcquire(t.Context(), e, 0)
+				}
+				require.NoError(t, requireGot(t, got).Release(t.Context()))
+				require.Len(t, l.passed(), map[bool]int{false: 3, true: 1}[nobody])
+			})
+	}
+}
+
 func TestHolderLeavesTheNameOpenNowAndThen(t *testing.T) {
 	if underRace {
 		t.Skip("fastrand draws alike in a bubble then")

@@ -74,7 +74,7 @@ type Outcome struct {
 	// (fencing.Decide).
 	Fence           uint64
 	Granted, Stored uint64
-	PassedOn        int           // only for a Pass: how many masters gave the lock to another token
+	PassedOn        int           // only for a Pass: how many masters gave the lock to another token, or told one that it is left open
 	Held            int           // of a set or a reader: how many masters refused it because this very name is held
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won

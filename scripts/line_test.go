@@ -153,11 +153,15 @@ func TestNameLeftOpenWakesTwoAndGrantsNobody(t *testing.T) {
 		w.age = 90_000 - 10_000*i
 		m.wait(w)
 	}
-	require.EqualValues(t, 1, m.pass("t0", "o"))
+	require.EqualValues(t, 2, m.pass("t0", "o"))
 	require.False(t, m.exists("a"))
 	require.Equal(t, "o\nt1", <-heard)
 	require.Equal(t, "o\nt2", <-heard)
 	require.EqualValues(t, 3, m.number("ZCARD", lineOf))
+	m.number("DEL", lineOf, entriesOf)
+	m.text("SET", "a", "t0")
+	m.wait(waiter{"deaf", "nobody", 0, ""})
+	require.EqualValues(t, 1, m.pass("t0", "o"), "nobody is there")
 }
 
 func TestFencedGrantsRaiseTheRegister(t *testing.T) {

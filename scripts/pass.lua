@@ -9,7 +9,8 @@
 --          for 'o'
 -- ARGV[7], ARGV[8], ARGV[9]  with fencing: the description that the caller expects, the
 --          register, the fencing token that the caller proposes
--- Returns  2 passed on | 1 deleted | 0 another's | -1 gone, whether passed on or not
+-- Returns  2 passed on, or left open to somebody | 1 deleted | 0 another's | -1 gone, whether
+--          passed on or not
 -- The new owner hears, with line feeds between:
 --   'g' token version lease fence word first second [mark]
 --          the lock is granted in answer to the request of that version
@@ -91,4 +92,4 @@ end
 if passed then return value and 2 or -1 end
 if not value then return -1 end
 local reply = pcall('DEL', name)
-return type(reply) == 'table' and reply or 1
+return type(reply) == 'table' and reply or opened > 0 and 2 or 1

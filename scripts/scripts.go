@@ -43,7 +43,7 @@ var (
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
 	Wait = script("wait", "0ccfb163ad793c572c467daff19ca6dcebeacbf1")
-	Pass = script("pass", "ec5e33974cd9bf3e61ee39a65cbd7427cf5f0d98")
+	Pass = script("pass", "823dabfa378e553840bcc0e1e477a4302b7da4ad")
 )
 
 // Inspect is for people, and rare: each call loads it.

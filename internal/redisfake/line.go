@@ -239,5 +239,8 @@ func pass(d *dataSet, keys, args []string) any {
 		return -1
 	}
 	d.delete(q.name)
+	if opened > 0 {
+		return 2
+	}
 	return 1
 }

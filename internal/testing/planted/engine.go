@@ -439,7 +439,7 @@ var engines = []fault{
 	},
 	{
 		what: "a name is passed on for ever, once it was", file: "engine/pass.go",
-		old: "case !req.Line.Open:\n\t\tn.notLined()\n", new: "",
+		old: "case out.PassedOn == 0:\n\t\tn.notLined()\n", new: "",
 		tests: "engine TestNameThatNobodyWaitsForIsReleasedAsBefore",
 	},
 	{

@@ -64,7 +64,7 @@ const (
 // Readers is the Value of an Answer where readers have the name.
 const Readers = "readers"
 
-// PassedOn is the reply to a Pass that gave the lock to another token.
+// PassedOn is the reply to a Pass that gave the lock to another token, or told one that it is left open.
 const PassedOn = 2
 
 // InLine adds the call for a Wait or a Pass. Of a Wait, channel is the one that the connection hears.
