@@ -206,8 +206,8 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 		p.enough = cancel
 	}
 	p.mu.Unlock()
-	if stay {
-		c.e.at(c.name).Lines(ended) // a master may be back
+	if lines := c.e.at(c.name); stay && !lines.Lines(ended) { // a master may be back
+		lines.Lines(asking)
 	}
 	out, err := c.e.at(c.name).Do(asking, pipeline.Request{
 		Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Line: l, Patient: c.waitWhenFull || stay,

@@ -223,3 +223,24 @@ func TestWhatIsInThePlaceOfALineKeepsNobodyFromTheLock(t *testing.T) {
 		redistest.Delete(t, masters, key)
 	}
 }
+
+func TestWaiterWhoseConnectionsWereReplacedHasItsQuorum(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	first := open(t, masters)
+	second, links := bent(t, masters)
+	linesOf(t, first, second)
+	lock, err := first.Acquire(t.Context(), "n", 0)
+	require.NoError(t, err)
+	got := goInLine(t, t.Context(), masters, "n", second)
+	for i := range links { // one after the other: a quorum is up all the time
+		times := setAside(second, i)
+		links[i].Cut()
+		soon(t, func() bool { return back(second, i, times) })
+	}
+	asked := second.Stats().Requests
+	soon(t, func() bool { return second.Stats().Requests > asked })
+	require.NoError(t, lock.Release(t.Context()))
+	require.NoError(t, (<-got).Release(t.Context()))
+	require.Zero(t, second.Stats().NoQuorum)
+}
