@@ -63,7 +63,7 @@ func (m *master) setAside(cause error) {
 // noteInDoubtLocked notes the acquires that the end of the connection leaves in doubt, and the
 // first round without the master.
 func (m *master) noteInDoubtLocked(lost []flight) {
-	var last uint64
+	var from, to uint64
 	m.pending.LeaveOut(m.p.seq + 1)
 	for i := range lost {
 		f := &lost[i]
@@ -72,13 +72,16 @@ func (m *master) noteInDoubtLocked(lost []flight) {
 		}
 		switch seq := f.part.r.seq; {
 		case !f.sent.IsZero(), f.first > 0: // the latter: the part was sent until there
-			last = max(last, seq)
+			if from == 0 || seq < from {
+				from = seq
+			}
+			to = max(to, seq)
 		case f.part.untouched():
 			m.pending.LeaveOut(seq)
 		}
 	}
-	if last != 0 {
-		m.pending.Died(last)
+	if to != 0 {
+		m.pending.Died(from, to)
 	}
 }
 

@@ -104,7 +104,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "acquires that a dead connection carried are not in doubt", file: "pipeline/setaside.go",
-		old: "\tif last != 0 {\n\t\tm.pending.Died(last)", new: "\tif last < 0 {\n\t\tm.pending.Died(last)",
+		old: "\tif to != 0 {\n\t\tm.pending.Died(from, to)", new: "\tif to < from {\n\t\tm.pending.Died(from, to)",
 		tests: "pipeline TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease|TestReleaseThatDiedWithItsAcquireIsNotForgotten",
 	},
 	{
@@ -259,12 +259,12 @@ var pipelines = []fault{
 	},
 	{
 		what: "the dead-peer time begins before the next admission", file: "pipeline/internal/pending/releases.go",
-		old: "p.inDoubt = append(p.inDoubt, death{last: last})", new: "p.inDoubt = append(p.inDoubt, death{last: last, until: time.Unix(1, 0)})",
+		old: "p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to})", new: "p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to, until: time.Unix(1, 0)})",
 		tests: "pipeline/internal/pending TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime",
 	},
 	{
-		what: "only the rounds in flight are in doubt", file: "pipeline/internal/pending/releases.go",
-		old: "if o.Since(1) && !o.Since(d.last+1)", new: "if o.Since(d.last) && !o.Since(d.last+1)",
+		what: "a token in line is in doubt in its first round alone", file: "pipeline/internal/pending/releases.go",
+		old: " || q.Op == conn.Pass && q.Origin.Since(1)", new: "",
 		tests: "pipeline/internal/pending TestNoLockIsLeftInAnyShortHistory",
 	},
 	{

@@ -21,6 +21,7 @@ type world struct {
 	up    bool
 	round uint64
 	locks []uint64 // acquired, not released yet: their rounds
+	lined map[uint64]bool
 	wire  []command
 	dead  []dead // oldest first
 	has   map[uint64]bool
@@ -37,15 +38,19 @@ type command struct {
 	lock, round uint64
 }
 
-func (c command) request() *conn.Request {
-	return &conn.Request{Op: conn.Release, Name: fmt.Sprint(c.lock), Token: fmt.Sprint(c.lock), TTL: time.Hour, Origin: conn.InRound(c.lock)}
+func (w *world) request(c command) *conn.Request {
+	op := conn.Release
+	if w.lined[c.lock] {
+		op = conn.Pass
+	}
+	return &conn.Request{Op: op, Name: fmt.Sprint(c.lock), Token: fmt.Sprint(c.lock), TTL: time.Hour, Origin: conn.InRound(c.lock)}
 }
 
 const deadPeer = time.Second
 
 func newWorld(fault string) *world {
 	r := New(deadPeer)
-	w := &world{r: &r, fault: fault, now: time.Unix(0, 0), has: make(map[uint64]bool)}
+	w := &world{r: &r, fault: fault, now: time.Unix(0, 0), has: make(map[uint64]bool), lined: make(map[uint64]bool)}
 	w.connect()
 	return w
 }
@@ -57,7 +62,7 @@ func (w *world) form(c command) {
 	if w.up {
 		w.wire = append(w.wire, c)
 	} else if c.release && w.r.MustRelease(conn.InRound(c.lock)) {
-		w.r.Add(c.request(), w.now)
+		w.r.Add(w.request(c), w.now)
 	}
 }
 
@@ -71,6 +76,7 @@ func (w *world) acquire() {
 func (w *world) stay() {
 	if len(w.locks) > 0 {
 		w.round++
+		w.lined[w.locks[0]] = true
 		w.form(command{lock: w.locks[0], round: w.round})
 	}
 }
@@ -93,7 +99,7 @@ func (w *world) answer() {
 	w.wire = w.wire[1:]
 	w.execute(c)
 	if c.release && w.r.InDoubt() {
-		w.r.Sent(c.request(), w.now, false)
+		w.r.Sent(w.request(c), w.now, false)
 	}
 }
 
@@ -110,11 +116,11 @@ func (w *world) cut() {
 	}
 	w.r.LeaveOut(leftOut)
 	if len(w.wire) > 0 && w.fault != "nothing in doubt" {
-		w.r.Died(w.wire[len(w.wire)-1].round)
+		w.r.Died(w.wire[0].round, w.wire[len(w.wire)-1].round)
 	}
 	for _, c := range w.wire {
 		if c.release {
-			w.r.Add(c.request(), w.now)
+			w.r.Add(w.request(c), w.now)
 		}
 	}
 	w.wire = nil

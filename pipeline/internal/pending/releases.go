@@ -26,7 +26,7 @@ type Releases struct {
 	leftOut  uint64      // the first round that leaves the master out; 0: none does
 	first    releaseHeap // due on the next connection; ordered by when the keys expire
 	again    releaseHeap // ordered by when they are due
-	inDoubt  []death
+	inDoubt  []roundRange
 }
 
 // A Release is a pending release.
@@ -61,12 +61,12 @@ func (h releaseHeap) reached(now time.Time) bool {
 	return len(h) > 0 && !h[0].at.IsZero() && !now.Before(h[0].at)
 }
 
-// A death is that of a connection with rounds in flight. Until the dead-peer time after the next
-// admission they may be executed. So all tokens are in doubt that were sent by then: one that stands
-// in line may be granted the lock by a later round than its first.
-type death struct {
-	last  uint64    // round in flight
-	until time.Time // zero until a new connection is admitted
+// A roundRange is the rounds that were in flight when a connection died. Their acquires are in
+// doubt: until the dead-peer time after the next admission they may be executed. So are tokens of
+// earlier rounds that stood in line, since they ask again.
+type roundRange struct {
+	from, to uint64
+	until    time.Time // zero until a new connection is admitted
 }
 
 // New returns the Releases of a master that was asked for nothing yet. The bytes of a connection
@@ -88,9 +88,9 @@ func (p *Releases) TakeIn() { p.leftOut = 0 }
 // the master out.
 func (p *Releases) MustRelease(o conn.Origin) bool { return p.leftOut == 0 || !o.Since(p.leftOut) }
 
-// Died notes the last round in flight on a connection that died.
-func (p *Releases) Died(last uint64) {
-	p.inDoubt = append(p.inDoubt, death{last: last})
+// Died notes the rounds in flight on a connection that died: from, to and all between.
+func (p *Releases) Died(from, to uint64) {
+	p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to})
 }
 
 // Admitted starts the dead-peer time of rounds that wait for the next admission.
@@ -105,7 +105,7 @@ func (p *Releases) Admitted(now time.Time) {
 // Prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose keys have
 // expired.
 func (p *Releases) Prune(now time.Time) {
-	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(d death) bool { return !d.until.IsZero() && !now.Before(d.until) })
+	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
 	for p.first.reached(now) {
 		heap.Pop(&p.first)
 	}
@@ -114,7 +114,7 @@ func (p *Releases) Prune(now time.Time) {
 // Add notes a release that was not sent or not answered.
 func (p *Releases) Add(q *conn.Request, now time.Time) {
 	r := &Release{Name: q.Name, Token: q.Token, Shared: q.Shared, at: now.Add(q.TTL)}
-	if _, inDoubt := p.isInDoubt(q.Origin, now); inDoubt || q.Origin == conn.OriginUnknown {
+	if _, inDoubt := p.isInDoubt(q, now); inDoubt || q.Origin == conn.OriginUnknown {
 		r.at = time.Time{} // the acquire may be executed later, and the lease begin then
 	}
 	heap.Push(&p.first, r)
@@ -123,7 +123,7 @@ func (p *Releases) Add(q *conn.Request, now time.Time) {
 // Sent notes a release that was answered. It is sent once more if its acquire is in doubt, or if the
 // caller says so.
 func (p *Releases) Sent(q *conn.Request, now time.Time, again bool) {
-	until, inDoubt := p.isInDoubt(q.Origin, now)
+	until, inDoubt := p.isInDoubt(q, now)
 	if again && !inDoubt {
 		until = now.Add(p.deadPeer)
 	}
@@ -132,10 +132,11 @@ func (p *Releases) Sent(q *conn.Request, now time.Time, again bool) {
 	}
 }
 
-func (p *Releases) isInDoubt(o conn.Origin, now time.Time) (until time.Time, yes bool) {
-	for _, d := range p.inDoubt {
-		if o.Since(1) && !o.Since(d.last+1) && (d.until.IsZero() || now.Before(d.until)) {
-			return d.until, true
+func (p *Releases) isInDoubt(q *conn.Request, now time.Time) (until time.Time, yes bool) {
+	for _, r := range p.inDoubt {
+		asked := q.Origin.Since(r.from) || q.Op == conn.Pass && q.Origin.Since(1)
+		if asked && !q.Origin.Since(r.to+1) && (r.until.IsZero() || now.Before(r.until)) {
+			return r.until, true
 		}
 	}
 	return time.Time{}, false

@@ -23,7 +23,11 @@ func newPending() *Releases {
 }
 
 func lease(name string, origin conn.Origin) *conn.Request {
-	return &conn.Request{Op: conn.Release, Name: name, Token: "t", TTL: 30 * time.Second, Origin: origin}
+	return leaseOf(conn.Release, name, origin)
+}
+
+func leaseOf(op conn.Op, name string, origin conn.Origin) *conn.Request {
+	return &conn.Request{Op: op, Name: name, Token: "t", TTL: 30 * time.Second, Origin: origin}
 }
 
 func names(releases []*Release) (names []string) {
@@ -72,19 +76,23 @@ func TestPendingReleaseThatIsNotAnsweredStartsOver(t *testing.T) {
 func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name      string
+		op        conn.Op
 		origin    conn.Origin
 		forgotten bool
 	}{
-		{"earlier: a later round may have asked again", conn.InRound(4), false},
-		{"last of those in flight", conn.InRound(7), false},
-		{"formed later", conn.InRound(8), true},
-		{"unknown round", conn.OriginUnknown, false},
-		{"another's", conn.OriginForeign, true},
+		{"answered before the connection died", conn.Release, conn.InRound(4), true},
+		{"stood in line then, and may have asked again", conn.Pass, conn.InRound(4), false},
+		{"first of those in flight", conn.Release, conn.InRound(5), false},
+		{"last of those in flight", conn.Release, conn.InRound(7), false},
+		{"formed later", conn.Release, conn.InRound(8), true},
+		{"joined the line later", conn.Pass, conn.InRound(8), true},
+		{"unknown round", conn.Release, conn.OriginUnknown, false},
+		{"another's", conn.Pass, conn.OriginForeign, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPending()
-			p.Died(7)
-			p.Add(lease("a", c.origin), at(0))
+			p.Died(5, 7)
+			p.Add(leaseOf(c.op, "a", c.origin), at(0))
 			require.Equal(t, 1, p.Len())
 			taken := p.Take(at(30), 10) // the lease has run out
 			require.Equal(t, c.forgotten, len(taken) == 0)
@@ -105,22 +113,24 @@ func TestPendingReleaseThatIsNotForgottenYetIsKept(t *testing.T) {
 func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name     string
+		op       conn.Op
 		origin   conn.Origin
 		answered float64
 		repeated bool
 	}{
-		{"in flight", conn.InRound(6), 5, true},
-		{"in flight, answered at the last moment", conn.InRound(6), 11.9, true},
-		{"in flight, answered after the dead-peer time", conn.InRound(6), 12, false},
-		{"before", conn.InRound(4), 5, true},
-		{"another's", conn.OriginForeign, 5, false},
-		{"later", conn.InRound(8), 5, false},
+		{"in flight", conn.Release, conn.InRound(6), 5, true},
+		{"in flight, answered at the last moment", conn.Release, conn.InRound(6), 11.9, true},
+		{"in flight, answered after the dead-peer time", conn.Release, conn.InRound(6), 12, false},
+		{"before", conn.Release, conn.InRound(4), 5, false},
+		{"in line before", conn.Pass, conn.InRound(4), 5, true},
+		{"another's", conn.Pass, conn.OriginForeign, 5, false},
+		{"later", conn.Release, conn.InRound(8), 5, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPending()
-			p.Died(7)
+			p.Died(5, 7)
 			p.Admitted(at(2)) // in doubt until 12
-			p.Sent(lease("a", c.origin), at(c.answered), false)
+			p.Sent(leaseOf(c.op, "a", c.origin), at(c.answered), false)
 			require.Empty(t, p.Take(at(11.9), 10))
 			due := p.Take(at(12), 10)
 			require.Equal(t, c.repeated, len(due) == 1)
@@ -139,20 +149,20 @@ func TestReleaseIsRepeatedADeadPeerTimeLaterIfTheCallerSaysSo(t *testing.T) {
 
 func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
 	p := newPending()
-	p.Died(7)
-	_, yes := p.isInDoubt(conn.InRound(6), at(1e6))
+	p.Died(5, 7)
+	_, yes := p.isInDoubt(lease("a", conn.InRound(6)), at(1e6))
 	require.True(t, yes, "no connection since")
 	p.Admitted(at(100))
-	until, yes := p.isInDoubt(conn.InRound(6), at(109.9))
+	until, yes := p.isInDoubt(lease("a", conn.InRound(6)), at(109.9))
 	require.True(t, yes)
 	require.Equal(t, at(110), until)
-	_, yes = p.isInDoubt(conn.InRound(6), at(110))
+	_, yes = p.isInDoubt(lease("a", conn.InRound(6)), at(110))
 	require.False(t, yes)
 
-	p.Died(9)
+	p.Died(9, 9)
 	p.Admitted(at(105))
 	require.Len(t, p.inDoubt, 2)
-	until, _ = p.isInDoubt(conn.InRound(6), at(105))
+	until, _ = p.isInDoubt(lease("a", conn.InRound(6)), at(105))
 	require.Equal(t, at(110), until, "a second admission does not put it off")
 	p.Prune(at(112))
 	require.Len(t, p.inDoubt, 1, "those that ended are dropped")
@@ -254,7 +264,7 @@ func TestMasterIsLeftOutFromTheEarliestRoundOn(t *testing.T) {
 func TestAnsweredReleaseIsNotRepeatedBeforeItIsKnownWhen(t *testing.T) {
 	p := newPending()
 	require.False(t, p.InDoubt())
-	p.Died(3)
+	p.Died(1, 3)
 	require.True(t, p.InDoubt())
 	p.Sent(lease("a", conn.InRound(2)), at(0), false)
 	require.Zero(t, p.Len())
