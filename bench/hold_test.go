@@ -97,7 +97,7 @@ func TestHoldSaysThatTheTimeWasTooShort(t *testing.T) {
 }
 
 func TestHoldMeasuresTheHeapOfALock(t *testing.T) {
-	cfg := Config{Workers: 4, Keys: 16000, Op: Hold, Duration: 3 * time.Second, TTL: time.Second}
+	cfg := Config{Workers: 16, Keys: 16000, Op: Hold, Duration: 3 * time.Second, TTL: time.Second}
 	r, err := Run(t.Context(), "test", &keepers{}, cfg)
 	require.NoError(t, err)
 	require.InDelta(t, 130, r.Holding.HeapBytesPerLock, 100, "a channel and a kept")

@@ -138,6 +138,9 @@ func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 
 // The member that was switched is restarted with its data. A majority has its data and serves, so nothing is lost.
 func TestReplacementThatWasCutIsFinishedAfterARestartOfTheSwitchedMember(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the wait of several admissions")
+	}
 	t.Parallel()
 	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
 	replace := func(change func(*Config)) error {
@@ -190,6 +193,9 @@ func TestTwoOperatorsAtOnceLeaveOneSet(t *testing.T) {
 // A master that was replaced is flushed, and a client that still has the old masters opens it. Later it replaces another
 // member. However long it has waited for the old set, a lock of the member that leaves has to run out first.
 func TestMasterThatComesBackToTheSetWaitsAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the wait of several admissions")
+	}
 	t.Parallel()
 	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
 	a, b, c, d := masters[0], masters[1], masters[2], fourth[0]
@@ -204,6 +210,9 @@ func TestMasterThatComesBackToTheSetWaitsAnew(t *testing.T) {
 }
 
 func TestMasterThatWaitedForAnotherReplacementWaitsAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the wait of several admissions")
+	}
 	t.Parallel()
 	masters, more := shortSet(t, 3), redistest.Masters(t, 2)
 	a, b, c, d, e := masters[0], masters[1], masters[2], more[0], more[1]
