@@ -16,7 +16,7 @@ import (
 
 // mayHandOver reports whether the lease may go to another holder in this process.
 func (l *lease) mayHandOver(now clock.Instant) bool {
-	return !l.revealed && !l.leads && redlock.MayHandOver(l.handed, fencing.MaxHandOvers, now.Sub(l.since), l.e.cfg.HandOverTime)
+	return !l.revealed && !l.leads && redlock.MayHandOver(int(l.handed), fencing.MaxHandOvers, now.Sub(l.since), l.e.cfg.HandOverTime)
 }
 
 // handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may be handed over.
@@ -76,7 +76,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 
 // handle returns the handle of a further holder.
 func (l *lease) handle() *Lock {
-	return &Lock{lease: l, fence: fencing.Fence(l.fencing, l.handed)}
+	return &Lock{lease: l, fence: fencing.Fence(l.fencing, int(l.handed))}
 }
 
 // collect completes a hand-over. It reports false if the lock was lost on its way to the caller.

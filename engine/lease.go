@@ -26,17 +26,17 @@ type lease struct {
 	token   string          // fixed
 	origin  pipeline.Origin // fixed: of the acquire
 	fencing uint64          // fixed: its fencing token; 0: none
-	shared  bool            // fixed: readers hold it
 	since   clock.Instant   // fixed: when it was granted
 	heldOn  atomic.Int32    // how many masters have it, as last known
+	shared  bool            // fixed: readers hold it
 
 	// The shard's mutex guards the following.
 	ended     bool
 	expired   bool          // ended because validity ran out
-	holders   []*Lock       // several if it is shared; none on the way to the next
-	handed    int           // how often it was handed over
 	revealed  bool          // others may have the token: it must not be handed over
 	leads     bool          // its holder is a leader: it is not handed over either
+	handed    int32         // how often it was handed over
+	holders   []*Lock       // several if it is shared; none on the way to the next
 	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
 	renewal
