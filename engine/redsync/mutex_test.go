@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -75,12 +76,19 @@ func TestEngineLockHasWhatRedsyncHasNot(t *testing.T) {
 	require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
 }
 
-func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
-	name := newName(t)
+// engineOfItsOwn returns an engine whose masters a test may end.
+func engineOfItsOwn(t *testing.T) ([]*redisserver.Server, *engine.Engine) {
+	t.Helper()
 	masters := redistest.Masters(t, 3)
 	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return masters, e
+}
+
+func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
+	name := newName(t)
+	masters, e := engineOfItsOwn(t)
 	for _, m := range masters {
 		require.NoError(t, m.Pause())
 	}
@@ -93,17 +101,14 @@ func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
 	}
 	soon(t, func() bool { return m.Lock() == nil }, "what was sent is undone")
 
-	err = m.redsync.spent(context.DeadlineExceeded) // the bound ended the first attempt
+	err := m.redsync.spent(context.DeadlineExceeded) // the bound ended the first attempt
 	require.ErrorIs(t, err, ErrFailed)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "as with Redsync")
 }
 
 func TestEveryWaiterOfAProcessLearnsWhichMastersAreAway(t *testing.T) {
 	name := newName(t)
-	masters := redistest.Masters(t, 3)
-	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	masters, e := engineOfItsOwn(t)
 	for _, m := range masters {
 		require.NoError(t, m.Kill())
 	}
