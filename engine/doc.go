@@ -31,36 +31,35 @@
 //   - all clients use the same set of masters, and
 //   - nothing else writes to the lock's key.
 //
-// A crashed holder blocks others for at most its ttl, the longest that it asked for, or for the rest
-// of a lease that was handed over to it. Locks can be had while a majority of the masters is up and
-// votes: Ready waits for that.
+// A crashed holder blocks others for at most its ttl (the longest it asked for), or for the rest of a
+// lease that was handed over to it. Locks can be acquired while a majority of the masters is up and
+// votes; Ready waits for that.
 //
 // # What it does not promise
 //
 // A process may be stopped between its last check and its write, and write after its lease has run
-// out. No lease, of any maker, prevents that. A fencing token does, if the resource checks it
+// out. No lease of any lock service prevents that. A fencing token does, if the resource checks it
 // (Config.Fencing, Lock.Fence, package fence).
 //
-// FLUSHALL and eviction (maxmemory with any policy but noeviction) forget locks. With Fencing a
-// flushed master gives no votes until it is admitted again. A restart forgets locks, too. So a
-// restarted master is not asked for new locks for MaxTTL and a little. Config.MastersAreDurable
-// and Config.MastersAreNew leave that wait out.
+// FLUSHALL and eviction (maxmemory with any policy but noeviction) lose locks. With Fencing a
+// flushed master gives no votes until it is admitted again. A restart loses locks, too. So a
+// restarted master is sent no acquires for a little longer than MaxTTL. Config.MastersAreDurable
+// and Config.MastersAreNew skip that wait.
 //
 // A promoted replica is no master: do not point an address at something that fails over. The engine
-// checks whether a server was a replica meanwhile: before it sends anything, if the last check is
-// 0.2 s old, and every 8 s while it sends nothing. Grants of such a server still count within 0.2 s
-// of a check, or if their requests were on the way to it.
+// checks whether a server was a replica meanwhile: before each send if the last check is 0.2 s old,
+// and every 8 s while it sends nothing. Grants of such a server still count within 0.2 s of a check,
+// or if their requests were already on the way.
 //
-// On Linux the local clock goes on while the machine sleeps. Locks that ran out meanwhile are lost
-// when it wakes. On macOS the clock stands still, and such a lock seems valid for as long as it had
-// left.
+// On Linux the local clock runs on while the machine sleeps. Locks that ran out meanwhile are lost
+// at wake-up. On macOS the clock stands still: such a lock seems valid for the time that it had left.
 //
 // # Life of a lock
 //
 // Acquire sends SET name token NX PX ttl to all masters. It wins when a quorum, N/2+1, granted the
 // lock and validity is left. Validity is ttl, less the time since before the first send, less
-// ttl*Drift+2ms. Waiting in this process's queue does not count. Everything else is undone on all
-// masters and tried again with a fresh token. Valid, Err, Done and Context go by the local clock
+// ttl*Drift+2ms. Waiting in this process's queue does not count. A failed attempt is undone on all
+// masters, and repeated with a fresh token. Valid, Err, Done and Context go by the local clock
 // alone. Extend and the renewals of KeepAlive move the end of validity out. Release deletes the
 // key wherever it still has our token.
 //
@@ -76,99 +75,98 @@
 //
 // # Fencing
 //
-// With Config.Fencing every holder gets a number, Lock.Fence. It is larger than that of every
+// With Config.Fencing every holder gets a number, Lock.Fence, larger than the number of every
 // earlier holder of the name. A resource keeps the largest number it has seen and refuses a smaller
 // one. That protects it from a holder that lost its lock and does not know it yet. The numbers grow
 // across processes, hand-overs, restarts, flushes and copies of a minority of the masters, and
-// replaced masters. Their order rests on no clock that can be set. It rests on the rates of clocks
-// only where a master that lost its data waits to be admitted again.
+// replaced masters. Their order depends on no clock that can be set. It depends on clock rates only
+// while a master that lost its data waits to be admitted again.
 //
-// Each master has 4,096 registers, which names share and which only grow. A master that grants a
-// lock adds to the register in the same step. The token of an acquire is the largest of a quorum's
-// grants. It counts only when a quorum of them stores it. Nearly always the grants themselves store
-// it; otherwise one more round trip raises it (Stats.FencesRaised). Every later quorum has one of
-// these masters in it, and that one grants more. A fence is the token times 65,536, plus how often
-// the lease was handed over within the process. It stays below 2^53, where a JSON or Lua number is
-// exact.
+// Each master has 4,096 registers. Names share them, and they only grow. A master raises the name's
+// register in the step in which it grants a lock. The token of an acquire is the largest of a
+// quorum's grants. It counts only when a quorum of the granting masters stores it. Nearly always the
+// grants themselves store it; otherwise one more round trip raises it (Stats.FencesRaised). Every
+// later quorum contains one of these masters, which grants a larger token. A fence is the token
+// times 65,536, plus the lease's hand-overs within the process. It stays below 2^53, where a JSON or
+// Lua number is exact.
 //
-// The masters must be set up, once: muxlock masters init, or admin.SetUp. Then each knows its set
-// and has a mark. The mark names the member, its server process and its admission. A process that
-// starts uses a master with its mark at once; neither uptime nor MastersAreNew matter. Every answer
+// Set the masters up once: muxlock masters init, or admin.SetUp. Each then stores which set it
+// belongs to, and a mark. The mark names the member, its server process and its admission. A process
+// that starts uses a marked master at once; neither uptime nor MastersAreNew matters. Every answer
 // to an acquire or extend carries the mark, and counts only with the mark that the engine knows. So
 // a master that was restarted, flushed or copied from another one gives no vote, not even to a
 // process that was stopped meanwhile. Extends of adopted locks are no exception.
 //
-// The engines admit such a master by themselves. They open it: it waits for
-// MaxTTL*(1+Drift) + 1s + 2ms, and gets the registers of N-q+1 others. N is the number of masters and
-// q a quorum, N/2+1. Each quorum has one of any N-q+1 masters in it. On Linux the start of the
-// wait is kept on the master, by CLOCK_BOOTTIME and under the id of the machine's start. So
-// processes that live for a moment finish a wait that others on the same machine began. With
-// MastersAreDurable a restarted master votes at once if its earlier mark names it: its data is its
-// own.
+// The engines admit such a master by themselves. It waits for MaxTTL*(1+Drift) + 1s + 2ms, then gets
+// the registers of N-q+1 other masters. N is the number of masters, and q a quorum, N/2+1. Every
+// quorum contains one of any N-q+1 masters. On Linux the master stores when its wait began, by the
+// client's CLOCK_BOOTTIME and boot id. So short-lived processes finish a wait that others on the
+// same machine began. With MastersAreDurable a restarted master votes at once if its earlier mark
+// names it: the data are its own.
 //
 // If fewer than N-q+1 others have their registers, a majority was lost. Then run muxlock masters
-// init --recover, with the largest fence that any resource has seen. A set that is set up again
-// without it begins above 16 tokens for each second since 1970. That is a second line of defence
-// and no promise.
+// init --recover, with the largest fence that any resource has seen. Without that fence, a set that
+// is set up again begins above 16 tokens for each second since 1970: a second line of defence, not a
+// promise.
 //
 // Fencing needs two things. Nobody writes to the keys that begin with __muxlock__:, and all
 // processes name the masters with the same addresses (ErrConfigMismatch has the differing fields).
 // Processes without Fencing, and Redsync, on the same masters are excluded as before and have no
-// fence. A server may get an older state of its own data back and keep running: SWAPDB there and
-// back, REPLICAOF a copy of itself, DEBUG RELOAD. Only engines that checked it in between (above)
-// recognise that, so no ACL should allow these commands.
+// fence. A running server can return to an older state of its own data: by SWAPDB there and back,
+// REPLICAOF a copy of itself, or DEBUG RELOAD. Only engines that checked it in between (above)
+// notice, so no ACL should allow these commands.
 //
-// A register is used up after 1.4e11 tokens, less what it began with. One name gets there when it
-// is locked at the masters 3,000 times a second for a year, or 30 times a second for a century. The
-// names of a used-up register get ErrRegister from then on; engine/README.md has the way out.
+// A register is used up after 1.4e11 tokens, less its initial value. One name does that when it is
+// locked at the masters 3,000 times a second for a year, or 30 times a second for a century. From
+// then on, names of that register get ErrRegister; engine/README.md has the remedy.
 //
 // # Waiting
 //
-// The goroutines of one engine that want a name queue, in order of arrival. Only the first of them
-// asks the masters. Release hands the lock to the next without asking anybody, for as long as
-// Config.HandOverTime allows. Then it is released at the masters, and others have their turn. A
-// lock whose token was revealed is never handed over, because others may release it with that token
-// at any time.
+// Goroutines of one engine that want the same name queue in order of arrival. Only the first asks
+// the masters. Release hands the lock over to the next without a request, for up to
+// Config.HandOverTime. Then the lock is released at the masters, and other processes have their
+// turn. A lock whose token was revealed is never handed over, because others may release it with
+// that token at any time.
 //
-// A contender that was refused does not poll, nor does one that met a second split vote.
-// It waits until the masters notify it that the key has changed, or until the lease runs out.
-// Notification is client tracking, over a second connection to each master, which opens when it is
-// first needed. Where masters cannot notify (an old server, an ACL without client|tracking and
-// client|caching), the contender asks again every Config.RetryHeld.
+// After a refusal, or a second split vote, a contender does not poll. It waits until the masters
+// notify it that the key has changed, or until the lease runs out. Notification uses client
+// tracking, over a second connection to each master, opened when it is first needed. Where masters
+// cannot notify (an old server, an ACL without client|tracking and client|caching), the contender
+// asks again every Config.RetryHeld.
 //
 // Contenders of several processes stand in line at the masters, from the first refusal on. Release
-// gives the lock to the next in line: each master sets its token and pushes that to its owner, which
-// has the lock with the answer of a quorum. That takes one round trip and wakes nobody else, however
-// many wait. So processes get a name in the order in which their callers came. A caller is overtaken
-// by those who came within the time by which the paths to the masters differ, by the hand-overs
-// within a process, and by another library's client. A name that only one process wants costs no
-// command more.
+// passes the lock to the next in line: each master sets that contender's token and notifies its
+// process. The process holds the lock once a quorum of masters has done so. That takes one round
+// trip and wakes nobody else, however many wait. So processes get a name in the order in which their
+// callers came. A caller may be overtaken by one that came at nearly the same time (paths to the
+// masters differ), by hand-overs within a process, and by another library's client. A name that only
+// one process wants costs no extra command.
 //
-// A process in line asks for the lock before it can have it. So validity counts from before it sent the
+// A process in line asks for the lock long before it is free. So validity counts from before the
 // request that the grant answers. A lock that is passed on has a short lease: ttl/2, at most 2 s. If a
-// waiter's machine vanishes at its turn, the others wait that long. After 5 ms the engine
-// extends the lease to ttl, once, also without KeepAlive. Who waits asks again after 0.5 s to 1 s,
-// more rarely the longer it has waited. The first in line watches the name as above, since a holder
-// that dies passes nothing on.
+// waiter's machine vanishes at its turn, the others wait that long. After 5 ms the engine extends the
+// lease to ttl, once, even without KeepAlive. A waiter asks again after 0.5 s to 1 s, less often the
+// longer it has waited. The first in line watches the name as above, since a holder that dies passes
+// nothing on.
 //
 // There is no line for TryAcquire, with Config.MaxAttempts, for a ttl below 0.6 s, or while fewer
-// than a quorum of masters has what it needs: RESP3, and rights (Masters, below; admin.Check says
-// what is missing). Contenders back off from each other then. A name may be free again sooner than
-// somebody could have held it. When that happens several times in a row, they spread over a longer
-// time, up to that of 32 attempts.
+// than a quorum of masters can keep one: a line needs RESP3 and rights (Masters, below; admin.Check
+// says what is missing). Contenders back off from each other then. If the name is free several times
+// in a row sooner than somebody could have held it, they back off for longer, up to the time of 32
+// attempts.
 //
-// Clients of other libraries poll. While engines pass a name on, they would hardly ever find it free.
-// So engines leave it open for 10 ms at times: twice in a second of its use, and twenty times a second
-// for ten seconds after they saw a value that no engine made. Without a line, an engine that
-// had a name before and is now refused it looks who has it. If no engine made the value, the engine
+// Clients of other libraries poll. They would hardly ever find a name free that engines pass on. So
+// engines leave it open for 10 ms at times: twice in a second of its use, and twenty times a second
+// for ten seconds after they saw a token of another library. Without a line, an engine that held the
+// name before and is now refused looks at the holder's token. If it is another library's, the engine
 // gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a quarter of
 // Config.HandOverTime, up to four times in a row (package engine/redsync has figures).
 //
 // # Many names
 //
 // AcquireMany makes one attempt for each of many names, and ReleaseMany releases many locks. The names
-// share rounds: one goroutine takes a page of a thousand rows in two thirds of the time that a thousand
-// goroutines need for a row each.
+// share rounds: one goroutine locks a page of a thousand rows in two thirds of the time that a thousand
+// goroutines need for one row each.
 //
 // # All names or none
 //
@@ -176,15 +174,14 @@
 //		... // nobody else has either
 //	})
 //
-// AcquireAll takes a Set of names: each master takes all of them or none in one step, so a Set costs
-// the round trip of one lock, and is never half held. For everybody else each name is an ordinary lock,
-// with a fencing token of its own. A Set is valid while all of its locks are. Who waits for a Set holds
-// none of its names, so Sets that cross in any order never wait for each other.
+// AcquireAll acquires a Set of names. Each master grants all of them or none in one step. So a Set costs
+// the round trip of one lock, and is never half held. To everybody else each name is an ordinary lock,
+// with a fencing token of its own. A Set is valid while all of its locks are. While a caller waits for a
+// Set, it holds none of the names. So overlapping Sets never deadlock, in any order of names.
 //
-// What it does not promise: fairness beside callers that want one of its names. Those of other processes
-// stand in line for that name, and a Set waits until the whole line is through, or until a holder leaves
-// the name open, twice a second. Names that never are free at the same moment keep a Set waiting for as
-// long as its ctx.
+// A Set does not promise fairness towards callers that want one of its names. Callers in other processes
+// stand in line for that name. The Set waits until the line is empty, or until a holder leaves the name
+// open, twice a second. If the names are never free at the same moment, the Set waits until ctx ends.
 //
 // # Readers and writers
 //
@@ -192,25 +189,25 @@
 //		... // others may read, and nobody writes
 //	})
 //
-// AcquireShared makes the caller one of a name's readers. Any number of them hold it at once, in any
-// processes, and a writer, who calls Acquire or any of the others, excludes them all. The promise of a
-// lock holds for readers, too: while one is Valid, no writer is. That rests on the same assumptions.
+// AcquireShared acquires a name as a reader. Any number of readers hold it at once, in any processes. A
+// writer (Acquire, or any of the other calls) excludes them all. The promise of a lock holds for readers,
+// too, under the same assumptions: while a reader is Valid, no writer is.
 //
-// A writer queues in this process and stands in line between processes as ever. While it waits for readers,
-// new ones are refused, so that it waits only for those that read already. If it gives up, new ones come in a
-// quarter of a second later. Readers that wait in one process are let in together. If Acquire kept readers
-// out, its process leaves them the name before it asks again: for one and a half times as long, 20 ms at most.
+// A writer queues in its process, and stands in line between processes, as for any lock. While it waits for
+// readers, new readers are refused, so it waits only for current ones. If it gives up, new readers get in a
+// quarter of a second later. Readers that wait in one process are let in together. After a writer that kept
+// readers out, its process leaves the name to readers before it asks again: 1.5 times as long, at most 20 ms.
 //
-// What it does not promise: order between readers and writers of different processes. Where writers pass a name on,
+// There is no promised order between readers and writers of different processes. Where writers pass a name on,
 // readers get in when a holder leaves the name open, twice a second on average. Beside busy writers a reader may
 // wait for seconds.
 //
-// A reader has no fencing token: its Fence is 0. Readers do not come one after the other, so no number puts
-// them in an order, and a resource that took a reader's number as its largest would refuse the next writer.
-// With Fencing a reader's votes count only from masters that have their mark.
+// A reader has no fencing token: its Fence is 0. Readers overlap, so no number can put them in order, and a
+// resource that kept a reader's number as its largest would refuse the next writer. With Fencing a reader's
+// votes count only from masters that have their mark.
 //
-// Redsync and versions of before November 2026 have no readers. Their locks exclude readers, and are excluded,
-// but as writers they do not keep new readers out.
+// Redsync and muxlock before November 2026 have no readers. Their locks and readers exclude each other, but
+// new readers still get in while such a client waits.
 //
 // # Permits
 //
@@ -218,16 +215,16 @@
 //		... // at most 8 callers of all processes are here
 //	})
 //
-// AcquirePermit takes one of up to 64 permits of a name. Each is a slot, and each slot a lock with a key of
-// its own. So a permit is renewed, lost, released and fenced as a lock is, within its slot (Lock.Slot); the
-// fences of different slots have no order. Nobody counts: a count at each master would let too many in. A
-// permit cannot be adopted. admin.InspectPermit shows who has one.
+// AcquirePermit acquires one of up to 64 permits of a name. Each permit is a slot (Lock.Slot), and each slot
+// a lock with a key of its own. So a permit is renewed, lost, released and fenced as a lock is; fences of
+// different slots have no order. No master counts permits: counts that differ would admit too many holders.
+// A permit cannot be adopted. admin.InspectPermit shows the holders.
 //
-// Each master grants the first free slot that a caller asks for: eight at first, then all. Callers of one
-// process that were refused queue in order; one of them may be overtaken while it asks the masters. What it
-// does not promise: fairness among processes. Who waits is woken by a release in its process, or of a slot
-// that it picked by chance, and looks at all slots every so often: every Config.RetryHeld at first, then more
-// rarely, down to once in 8 times that.
+// A caller asks for eight slots at first, then for all. Each master grants the first of them that is free.
+// Refused callers of one process queue in order; one of them may be overtaken while it asks the masters.
+// There is no fairness among processes. A waiter is woken by a release in its process, or by that of a slot
+// that it picked at random. It also asks for all slots now and then: every Config.RetryHeld at first, later
+// once in up to 8 times that.
 //
 // # Leader election
 //
@@ -235,27 +232,26 @@
 //		... // this process leads until ctx ends, 5 s before another one can
 //	})
 //
-// Lead is for work that one process of many does for as long as it lives, and another one after it.
-// Each process calls it; one runs the function, the others wait. When a leader crashes, the next one
-// follows after at most its ttl; when it returns, at once. There are two leaders, as with any lease,
-// while one is stopped for longer than its ttl and has not noticed yet: give each write the lock's
-// Fence. LockFrom finds the lock in the ctx. admin.Inspect shows who leads, by its
-// Config.Holder.
+// Lead is for work that one process of many does for as long as it lives, and then another. Every
+// process calls Lead: one runs the function, the others wait. The next leader follows at once when a
+// leader returns, and after at most its ttl when it crashes. As with any lease, a leader that was
+// stopped for longer than its ttl goes on until it notices, beside the next one: give each write the
+// lock's Fence. LockFrom finds the lock in the ctx. admin.Inspect shows the leader's Config.Holder.
 //
 // # Who holds a lock
 //
 // Package admin asks the masters who holds a name, and for how long (Inspect). It shows the
-// Config.Holder of the holder's process, which ends the lock's token. ForceRelease deletes what
-// Inspect found, and nothing that was locked since. muxlock status and release do both. Adopt makes
-// a handle of a token that another process revealed, for work that begins in one process and ends
+// Config.Holder of the holder's process, the last part of the lock's token. ForceRelease deletes the
+// lock that Inspect found, and no later one. muxlock status and release do both. Adopt makes a
+// handle from a token that another process revealed, for work that begins in one process and ends
 // in another.
 //
 // # Errors
 //
-// ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few masters
-// answered. ErrLost: it was ours and is no longer. ErrInvalid: the call was wrong, and nothing was
-// sent. AttemptError has the votes and each failing master's MasterError. Every text is one line.
-// errors.Is and errors.As find all parts of it.
+// ErrTaken: somebody holds the lock, or several callers split the votes. ErrNoQuorum: too few
+// masters answered. ErrLost: the lock was ours and is no longer. ErrInvalid: the call was wrong, and
+// nothing was sent. AttemptError has the votes and each failing master's MasterError. Every text is
+// one line. errors.Is and errors.As find all its parts.
 //
 // # Masters
 //
@@ -267,13 +263,13 @@
 // passwords.
 //
 // These are the least permissions that a user needs in the ACL, on Redis 7.0, for locks named
-// locks:... Without any one of them New fails with ErrInvalid. The second key pattern is for
-// permits, and for the lock that a probe tries:
+// locks:... If any of them is missing, New fails with ErrInvalid. The second key pattern is for
+// permits, and for the trial lock of a probe:
 //
 //	ACL SETUSER locks on '>PASSWORD' ~locks:* ~__muxlock__:* -@all +info +script|load +evalsha +set +get +del +pttl +pexpire
 //
-// These make it faster. mget reads many locks that are released at once; msetnx takes Sets. Without
-// the other two, waiters poll every Config.RetryHeld:
+// These make it faster: mget for many releases at once, msetnx for Sets. Without the other two,
+// waiters poll every Config.RetryHeld:
 //
 //	ACL SETUSER locks +mget +msetnx +client|tracking +client|caching
 //
@@ -281,8 +277,8 @@
 //
 //	ACL SETUSER locks +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +pexpireat +time
 //
-// With these, processes that want one name stand in line for it (Waiting, below). Who may publish
-// on these channels can grant locks, as who may write the keys can:
+// With these, processes that want one name stand in line for it (Waiting, above). A user who may
+// publish on these channels can grant locks, as a user who may write the keys can:
 //
 //	ACL SETUSER locks +zadd +zrem +zrange +zrank +zcard +hset +hget +hdel +time +publish +subscribe &__muxlock__:*
 //
@@ -308,24 +304,24 @@
 //
 // A set has the throughput of its slowest master. Package groups spreads the names over several sets.
 //
-// admin.Check and muxlock doctor look at all masters for what makes locks on them unsafe or slow. A
+// admin.Check and muxlock doctor report whatever makes locks on the masters unsafe or slow. A
 // service can refuse to start on a bad set.
 //
 // # Beside Redsync
 //
 // Processes with Redsync and processes with this package exclude each other on the same masters,
 // when names, database and the set of masters are equal. Config.MaxTTL must cover Redsync's expiry,
-// 8 s by default. Lock.Reveal gives what redsync.WithValue takes, and Adopt takes what Value of a
-// redsync.Mutex gives. Package engine/redsync has Redsync's mutex over an engine, for services that
-// come from there.
+// 8 s by default. Lock.Reveal returns a value for redsync.WithValue, and Adopt takes the Value of a
+// redsync.Mutex. Package engine/redsync has Redsync's mutex over an engine, for services that
+// migrate.
 //
 // # Sizing from your own process
 //
-// How long a lease must be follows from how long your code holds locks and how long your process
-// pauses. No load generator knows either. Config.Measure records both since New, and how long
-// acquires take; Engine.Measured returns them. Serve that as JSON beside your metrics, let the
-// process do a day's work, and give the file to lockbench advise --from. It says which TTL,
-// timeouts and delays to choose, and how often they will still be wrong.
+// The lease that you need follows from your code's hold times and your process's pauses. No load
+// generator knows either. Config.Measure records both since New, and acquire times;
+// Engine.Measured returns them. Serve them as JSON beside your metrics, let the process do a day's
+// work, and give the file to lockbench advise --from. It says which TTL, timeouts and delays to
+// choose, and how often they will still be wrong.
 //
 // # Testing with it
 //
@@ -337,7 +333,7 @@
 // # Watching it
 //
 // Stats has counters and the present state. Config.Observer gets single events, with names and
-// durations. Config.Logger gets what somebody should look at. Both run on a goroutine of their own
+// durations. Config.Logger gets events that an operator should see. Both run on a goroutine of their own
 // and may be slow; the events that they miss are counted. Alert on locks lost, on attempts without
 // a quorum, and on fewer voting masters than one more than a quorum: the next failure stops all
 // locks. Packages lockprom and lockotel, modules of their own, export all of it to Prometheus and
