@@ -20,19 +20,19 @@ import (
 //
 // Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease
 // was handed over to another holder in this process. Every method reads the clock itself, so a process
-// that was stopped finds a loss at its first call. The timer behind Done is only the early path.
+// that was stopped finds a loss at its first call, even before the timer behind Done fires.
 type Lock struct {
 	lease *lease
 	fence uint64 // fixed; 0: none
 
 	// The mutex of the lease's shard guards the following.
-	since    clock.Instant // when its caller got it; zero: not yet
+	since    clock.Instant // when the caller got the lock; zero: not yet
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
 	kept     bool          // KeepAlive was called
-	done     chan struct{} // made when somebody asks; closed with end
+	done     chan struct{} // made by the first Done; closed with end
 	cancels  map[*context.CancelCauseFunc]struct{}
-	stop     clock.Instant // of the renewals that it asks for; zero: never
+	stop     clock.Instant // when the holder's renewals stop; zero: never
 	notice   *notice       // what WarnBefore asks for; nil: nothing
 }
 
@@ -40,27 +40,27 @@ type Lock struct {
 type notice struct {
 	fn   func()
 	left time.Duration
-	of   clock.Instant // the end of validity that it warned of last
+	of   clock.Instant // the end of validity of the last warning
 }
 
 // Name returns the name that was locked.
 func (l *Lock) Name() string { return l.lease.e.cfg.nameOf(l.lease.name) }
 
-// Fence returns the lock's fencing token. It is larger than that of every earlier holder of the name, in
-// any process, however long any was paused, and below 2^53 (package comment, Fencing). A resource that
-// keeps the largest one it has seen refuses a holder that lost the lock and does not know it (package
-// fence). The fence stays the same while the lock is held. It is 0 without Config.Fencing, and for an
-// adopted lock.
+// Fence returns the lock's fencing token. The token is larger than that of every earlier holder of the
+// name in any process, however long a holder was paused, and below 2^53 (package comment, Fencing). A
+// resource that keeps the largest token it has seen refuses a holder that lost the lock and does not know
+// it (package fence). The fence stays the same while the lock is held. It is 0 without Config.Fencing,
+// and for an adopted lock.
 func (l *Lock) Fence() uint64 { return l.fence }
 
 // Reveal returns the lock's token, the value of its key on the masters. With it another process or
-// library can finish the work: a worker ends a job which this process began. Who has the token can extend
-// or release the lock as Redlock clients do (Engine.Adopt; in Redsync, a Mutex WithValue). redis-cli GET
-// shows it too, for a comparison by hand. The token is a secret: the engine prints it nowhere.
+// library can finish work that this process began. Whoever has the token can extend or release the lock
+// as Redlock clients do (Engine.Adopt; in Redsync, a Mutex WithValue). redis-cli GET shows it too, for a
+// comparison by hand. The token is a secret: the engine prints it nowhere.
 //
-// Others may use the token at any later time. So the release of such a lock deletes it at the masters,
-// and never hands it over within this process. After a hand-over the token is the next holder's: Reveal
-// returns "" then. No I/O.
+// Others may use the token at any later time. So Release deletes such a lock at the masters, and never
+// hands it over within this process. After a hand-over the token belongs to the next holder, and Reveal
+// returns "". No I/O.
 func (l *Lock) Reveal() string {
 	l.lock()
 	defer l.unlock()
@@ -91,14 +91,14 @@ func (l *Lock) Until() time.Time {
 	return l.lease.until.Time(clock.Now())
 }
 
-// HeldOn returns on how many of all masters the lock is held, as last known: from answers that arrived
-// before the acquire was decided, or from the latest renewal or Extend. If it stays below total, one more
+// HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before
+// the acquire was decided, or from the latest renewal or Extend. If masters stays below total, one more
 // failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
 }
 
-// Valid reports whether the lock may be relied on at this moment: not released, not lost, validity left.
+// Valid reports whether the lock can be relied on at this moment: not released, not lost, validity left.
 // No I/O. The process may be stopped for any time between this answer and its next step. Only a fencing
 // token makes that harmless.
 func (l *Lock) Valid() bool { return l.Err() == nil }
@@ -135,7 +135,7 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 	return contextOf(parent, l)
 }
 
-// contextOf returns a copy of parent that ends with the first of the locks.
+// contextOf returns a copy of parent that ends when the first of the locks does.
 func contextOf(parent context.Context, locks ...*Lock) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	for _, l := range locks {
@@ -153,7 +153,7 @@ func contextOf(parent context.Context, locks ...*Lock) (context.Context, context
 	}
 }
 
-// link has the end of the lock cancel a context. It returns why the lock has ended already.
+// link makes the end of the lock cancel a context. If the lock has ended already, link returns why.
 func (l *Lock) link(cancel *context.CancelCauseFunc) error {
 	now := l.lock()
 	defer l.unlock()
@@ -168,7 +168,7 @@ func (l *Lock) link(cancel *context.CancelCauseFunc) error {
 	return nil
 }
 
-// unlink undoes link. It returns why the lock has ended.
+// unlink undoes link. If the lock has ended, unlink returns why.
 func (l *Lock) unlink(cancel *context.CancelCauseFunc) error {
 	l.lock()
 	defer l.unlock()
@@ -202,11 +202,11 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 }
 
 // WarnBefore runs fn in a goroutine of its own when no more than left of validity remains. fn runs once,
-// and again after each renewal or Extend, also one from inside fn, that has moved Until out. For a lock
-// that is kept alive, with left below two thirds of its ttl, this happens only when renewals fail. After
-// a pause of the process the lock is renewed first, and fn runs if that fails or is not answered within
-// ttl/24. An Extend from fn should ask for much more than left, or fn runs again at once. A second call
-// replaces the first, a nil fn ends it.
+// and again after each renewal or Extend that has moved Until out, also an Extend inside fn. For a lock
+// that is kept alive, with left below two thirds of its ttl, fn runs only when renewals fail. After a
+// pause of the process the lock is renewed first, and fn runs if the renewal fails or is not answered
+// within ttl/24. An Extend from fn should ask for much more than left, or fn runs again at once. A second
+// call replaces the first; a nil fn ends the warnings.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -229,9 +229,9 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A master that no
 // longer has our token does not count, and does not get it again. A ttl shorter than what is left
 // succeeds and changes nothing. Extend blocks until the verdict, at most about twice
-// Config.MasterTimeout, or until ctx ends. That ends the wait and not what was sent: Until may still
-// move. A lock has one Extend under way at a time. A call that asks for no more shares its outcome;
-// others wait for it first. KeepAlive goes on with the longest ttl that its holder has asked for.
+// Config.MasterTimeout, or until ctx ends. ctx ends only the wait: Until may still move. A lock has one
+// Extend under way at a time. A call that asks for no later end shares its outcome; other calls wait for
+// it first. KeepAlive goes on with the longest ttl that the holder has asked for.
 //
 // Errors: ErrLost when N-q+1 masters answer that the lock is not ours, or validity ran out on the way,
 // both final; ErrNoQuorum when too few answered, and the old Until stands; ErrNotHeld after Release;
@@ -247,7 +247,7 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.extended(l.lease.extend(ctx, l, ttl), ctx)
 }
 
-// extended returns the error of an Extend of which err came back.
+// extended returns the error of an Extend, given err from the masters.
 func (l *Lock) extended(err error, ctx context.Context) error {
 	if end := l.Err(); end != nil {
 		return oneline.Join(end, ctx.Err())
@@ -257,9 +257,9 @@ func (l *Lock) extended(err error, ctx context.Context) error {
 
 // Release gives the lock up. If somebody in this process waits for it, Release hands it over without
 // asking the masters. If nobody waits, after Config.HandOverTime, or if its token was revealed, Release
-// deletes it on all masters, also on those that seemed to refuse it. It waits for the verdict, at most
-// about twice Config.MasterTimeout. ctx ends the wait, never the command: a release with a ctx that has
-// ended is sent all the same. A nil ctx is context.Background().
+// deletes it on all masters, even on masters that seemed to refuse it. It waits for the verdict, at most
+// about twice Config.MasterTimeout. ctx ends the wait, never the command: even with a ctx that has ended,
+// the release is sent. A nil ctx is context.Background().
 //
 // It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release
 // was called before, or the lock was gone or another's, which counts as a loss (Stats.Lost). ErrNoQuorum:
@@ -294,7 +294,7 @@ type release struct {
 	held       bool          // the lock was valid then
 	until      clock.Instant // the end of its validity
 	mustDelete bool          // at the masters
-	contending bool          // the next waiter contends after that
+	contending bool          // the next waiter contends after the deletion
 }
 
 // beginLocked ends the lock.
@@ -309,7 +309,7 @@ func (r *release) beginLocked() error {
 	return nil
 }
 
-// handOverLocked hands the lock over if it may; else it returns the request that deletes it.
+// handOverLocked hands the lock over if allowed; else it returns the request that deletes it.
 func (r *release) handOverLocked() (req pipeline.Request) {
 	lease := r.lock.lease
 	r.mustDelete = true
@@ -323,7 +323,7 @@ func (r *release) handOverLocked() (req pipeline.Request) {
 	return req
 }
 
-// end takes what the masters answered.
+// end takes the masters' answer.
 func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.Outcome, err error) error {
 	l, state := r.lock, r.lock.lease.state
 	e := l.lease.e
@@ -334,7 +334,7 @@ func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		err = oneline.Join(ErrNoQuorum, err)
 	}
-	if r.held && errors.Is(err, ErrNotHeld) && !r.until.Reached(clock.Now()) { // else it may just have run out
+	if r.held && errors.Is(err, ErrNotHeld) && !r.until.Reached(clock.Now()) { // else the lease may just have run out
 		r.held = false
 		e.lost(l, err)
 	}
@@ -358,8 +358,8 @@ func (l *Lock) lock() (now clock.Instant) {
 
 func (l *Lock) unlock() { l.lease.state.shard.unlock() }
 
-// endLocked makes the lock released or lost. The first reason stays. Only a Release after a loss replaces
-// it: Err then returns what every later call does.
+// endLocked makes the lock released or lost. The first reason stays, except that a Release after a loss
+// replaces it: Err then returns the same error as every later call.
 func (l *Lock) endLocked(why error) {
 	first := l.end == nil
 	l.end = why

@@ -9,20 +9,20 @@ import (
 	"muxlock/pipeline"
 )
 
-// A Result is what became of one name of AcquireMany: the lock, or why there is none.
+// A Result is the outcome of AcquireMany for one name: the lock, or why there is none.
 type Result struct {
 	Lock *Lock
 	Err  error
 }
 
 // AcquireMany is TryAcquire for each of many names in one call: for a worker that locks a page of rows and
-// goes on with those that it gets. All are asked for in one round trip. The results are in the order of
-// names. Each lock is one by itself: it is renewed, lost and released alone. A name that is there twice is
+// works on the rows that it gets. One round trip asks for all names. The results are in the order of
+// names. Each lock stands alone: it is renewed, lost and released by itself. A name given twice is
 // ErrTaken the second time.
 //
 // AcquireMany returns when the last name is decided: within about twice Config.MasterTimeout, with Fencing
-// within twice that, or when ctx ends. A name that a hung master keeps undecided costs all others validity,
-// so ttl should be some times as long. AcquireMany counts in Config.Queue as so many calls.
+// within twice that, or when ctx ends. One name that a hung master leaves undecided costs all others
+// validity, so ttl should be several times as long. In Config.Queue each name counts as a call.
 //
 // Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
@@ -63,15 +63,15 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 func (e *Engine) askMany(ctx context.Context, reqs []pipeline.Request) (outs []pipeline.Outcome, errs []error) {
 	outs, errs = make([]pipeline.Outcome, len(reqs)), make([]error, len(reqs))
 	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		if outs[i], errs[i] = *out, err; err == nil { // else it may still be under way
+		if outs[i], errs[i] = *out, err; err == nil { // else the request may still be under way
 			reqs[i].Origin, reqs[i].Fence = out.Origin, out.Fence
 		}
 	})
 	return outs, errs
 }
 
-// raiseLow raises the fencing tokens that too few masters store, in a second round trip. outs become the outcomes of both.
-// It undoes an attempt that gets an error by it.
+// raiseLow raises the fencing tokens that too few masters store, in a second round trip. outs then cover both round trips.
+// If a raise returns an error, raiseLow undoes the attempt.
 func (e *Engine) raiseLow(ctx context.Context, reqs []pipeline.Request, outs []pipeline.Outcome, errs []error) {
 	var low []int
 	var raises []pipeline.Request
@@ -88,8 +88,8 @@ func (e *Engine) raiseLow(ctx context.Context, reqs []pipeline.Request, outs []p
 	})
 }
 
-// ReleaseMany is Release for each of many locks of this engine in one call. A nil Lock is left out, such as
-// that of a Result with an error.
+// ReleaseMany is Release for each of many locks of this engine in one call. It skips a nil Lock, as in a
+// Result with an error.
 //
 // It returns nil if all were released, else the errors in the order of locks: those of Release, and
 // ErrInvalid for a lock of another engine.
@@ -110,7 +110,7 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 			ended = append(ended, l.lease.state.shard.unlockEnded()...)
 		}
 	}
-	cancelAll(ended) // of all locks together: a context may be waited for by another's
+	cancelAll(ended) // of all locks together: one lock's context may wait for another's
 	index, reqs := make([]int, 0, len(locks)), make([]pipeline.Request, 0, len(locks))
 	for i := range releases {
 		r := &releases[i]

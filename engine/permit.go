@@ -7,21 +7,21 @@ import (
 	"muxlock/engine/internal/inside"
 )
 
-// AcquirePermit takes one of limit permits of name for ttl, 1 to 64: at most limit holders have one at any moment. It is
-// Acquire in all else. Each permit is a slot, and each slot a lock of its own, so a crashed holder's permit is free again
-// after its ttl. A grant takes one round trip while many slots are free, and mostly two while few are. A permit that is
-// released younger than Config.HandOverTime goes to the next caller of this process without a request. A call counts in
-// Config.Queue as so many as it asks for slots, 64 at most; with a shorter queue it asks for that many, drawn by chance.
+// AcquirePermit takes one of limit permits of name for ttl. limit is 1 to 64; at most limit holders have a permit at any
+// moment. Otherwise it works like Acquire. Each permit is a slot, and each slot a lock of its own, so a crashed holder's
+// permit is free again after its ttl. A grant takes one round trip while many slots are free, and mostly two while few are.
+// A permit released within Config.HandOverTime goes to the next caller of this process without a request. A call counts in
+// Config.Queue once for each slot it asks for, at most 64; with a shorter queue it asks for so many slots, drawn at random.
 //
-// All processes should name the same limit. If they do not, the largest is the bound. Permits of name have nothing to do
-// with the lock name. The package comment says more (Permits).
+// All processes should give the same limit. If limits differ, the largest one holds. Permits of name are independent of
+// the lock name. The package comment says more (Permits).
 //
 // Errors: those of Acquire; ErrInvalid names the limit.
 func (e *Engine) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (*Lock, error) {
 	return e.acquirePermit(ctx, name, limit, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
 }
 
-// TryAcquirePermit is AcquirePermit with one attempt, as TryAcquire makes it: at some slots, then at all. While somebody in
+// TryAcquirePermit is AcquirePermit with one attempt, like TryAcquire: for some slots, then for all. While somebody in
 // this engine waits for a permit of name, it returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (*Lock, error) {
 	return e.acquirePermit(ctx, name, limit, ttl, 1, false)
@@ -34,19 +34,19 @@ func (e *Engine) DoPermit(ctx context.Context, name string, limit int, ttl time.
 	})
 }
 
-// Slot returns which permit of its name this is, from 0 to below the limit. No two holders have the same at a time, so it
-// may number what they share. It is -1 for a lock that is no permit. No I/O.
+// Slot returns the permit's number, from 0 to limit-1. No two holders have the same slot at a time, so it can index what
+// they share. It is -1 for a lock that is no permit. No I/O.
 func (l *Lock) Slot() int {
 	slot, _ := inside.SlotOf(l.lease.name)
 	return slot
 }
 
-// slotKey returns the key of a slot, given that of the queue.
+// slotKey returns the key of a slot, given the key of the queue.
 func slotKey(slot int, queue string) string {
 	return inside.SlotKey(slot, queue[len(inside.SlotPrefix)+1:])
 }
 
-// nameOf returns the name that a caller knows a key by.
+// nameOf returns the caller's name for a key.
 func (c *Config) nameOf(key string) string {
 	_, key = inside.SlotOf(key)
 	return key[len(c.Prefix):]

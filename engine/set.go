@@ -11,26 +11,26 @@ import (
 	"muxlock/internal/clock"
 )
 
-// A Set is the locks of several names that were acquired together: all of them or none. Each is a lease by
-// itself, with a fencing token of its own. A Set is valid while all of them are, and the loss of one is the loss
-// of the Set: the others are not renewed any more, and stay locked until their leases end or Release. It is safe
+// A Set is the locks of several names, acquired together: all of them or none. Each lock is a lease by itself,
+// with a fencing token of its own. A Set is valid while all its locks are, and the loss of one is the loss of the
+// Set: the other locks are not renewed any more, and stay locked until their leases end or Release. A Set is safe
 // for concurrent use.
 type Set struct {
 	locks   []*Lock // fixed, in the caller's order
 	once    sync.Once
-	context context.Context // of Done; made when somebody asks
+	context context.Context // of Done; made by the first Done
 }
 
-// Locks returns the lock of each name, in the order in which they were asked for: for its Fence or Reveal. One that
-// is released by itself ends the Set.
+// Locks returns the lock of each name, in the caller's order: for its Fence or Reveal. A Release of one of them ends
+// the Set.
 func (s *Set) Locks() []*Lock { return slices.Clone(s.locks) }
 
-// Format prints how many names there are, and the first, for every verb; never a token.
+// Format prints the number of names, and the first name, for every verb; never a token.
 func (s *Set) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "set of %d locks, of %q first", len(s.locks), s.locks[0].Name())
 }
 
-// Until returns when the validity of the first to run out ends, by the local clock. No I/O.
+// Until returns the earliest end of validity of the locks, by the local clock. No I/O.
 func (s *Set) Until() time.Time {
 	return slices.MinFunc(s.locks, func(a, b *Lock) int { return a.Until().Compare(b.Until()) }).Until()
 }
@@ -40,10 +40,10 @@ func (s *Set) HeldOn() (masters, total int) {
 	return slices.MinFunc(s.locks, func(a, b *Lock) int { return cmp.Compare(a.lease.heldOn.Load(), b.lease.heldOn.Load()) }).HeldOn()
 }
 
-// Valid reports whether all locks may be relied on at this moment, as Lock.Valid does. No I/O.
+// Valid reports whether all locks can be relied on at this moment, as Lock.Valid does. No I/O.
 func (s *Set) Valid() bool { return s.Err() == nil }
 
-// Err returns nil while all locks are valid, else what Lock.Err says of one that is not, with its name. No I/O.
+// Err returns nil while all locks are valid, else the Lock.Err of a lock that is not, with its name. No I/O.
 func (s *Set) Err() error { return s.first(func(i int) error { return s.locks[i].Err() }) }
 
 // first returns the first error of the locks, with the name.
@@ -82,7 +82,7 @@ func (s *Set) KeepAlive(max time.Duration) error {
 	return err
 }
 
-// WarnBefore is Lock.WarnBefore of all locks: fn runs for each of which no more than left of validity remains.
+// WarnBefore is Lock.WarnBefore of all locks: fn runs for each lock with no more than left of validity.
 func (s *Set) WarnBefore(left time.Duration, fn func()) error {
 	return s.first(func(i int) error { return s.locks[i].WarnBefore(left, fn) })
 }
@@ -98,7 +98,7 @@ func (s *Set) stopRenewals() {
 }
 
 // Extend is Lock.Extend of all locks, side by side. It returns nil if all were extended, else the error of
-// one that was not, with its name; the others may have been.
+// one that was not, with its name; the others may have been extended.
 func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
 	ttl, err := s.locks[0].lease.e.cfg.lease(ttl)
 	if err != nil {
@@ -129,18 +129,18 @@ func (s *Set) Release(ctx context.Context) error {
 }
 
 // AcquireAll acquires all names, or none, for ttl (0 = Config.TTL; the longest is Config.MaxTTL). It waits until all
-// names are free at once, and holds nothing meanwhile: not even a name of the set that is free. It waits for the name
-// that kept it, and is woken by its release. Callers that split the vote back off at random.
+// names are free at once, and holds none of them meanwhile. After a refusal it waits for the release of the name that
+// was busy. Callers that split the vote back off at random.
 //
-// Where this process has a name, AcquireAll queues for it with the others, in order, and has a turn then: it asks for
-// all names, or leaves that one to the next if another is busy. A lock is never handed over to a Set. Among processes
-// it stands in no line. Its turns cost the others of this process hand-overs. So who wants many busy names should want
-// them for a short time.
+// Where this process holds a name, AcquireAll queues for the name in order. At its turn it asks for all names or, if
+// another name is busy, leaves the turn to the next waiter. A lock is never handed over to a Set, and a Set stands in
+// no line between processes. Its turns cost other waiters of this process hand-overs. So a caller that wants many busy
+// names should hold them for a short time.
 //
-// There may be 1000 names, since a master serves nobody else while it takes them: some microseconds each.
+// The limit is 1000 names. A master serves nobody else while it takes them, some microseconds each.
 //
-// Errors: those of Acquire, with the name that kept it. ErrInvalid names the argument: no names, too many, a name
-// that is there twice.
+// Errors: those of Acquire, with the busy name. ErrInvalid names the argument: no names, too many, or a name given
+// twice.
 func (e *Engine) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
 	return e.acquireAll(ctx, names, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
 }
@@ -152,7 +152,7 @@ func (e *Engine) TryAcquireAll(ctx context.Context, names []string, ttl time.Dur
 }
 
 // DoAll is Do for all names: it acquires them, keeps them alive while fn runs, and releases them. The ctx of fn ends
-// with the loss of one.
+// when one lock is lost.
 func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, fn func(context.Context, *Set) error) error {
 	if fn == nil {
 		return invalid("fn", "is nil")
@@ -164,7 +164,7 @@ func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, f
 	return hold(ctx, s, func(ctx context.Context) error { return fn(ctx, s) })
 }
 
-// mostInSet bounds a set. A master takes it in one call of a script, and serves nobody else meanwhile.
+// mostInSet bounds a set. A master takes a set in one call of a script, and serves nobody else meanwhile.
 const mostInSet = 1000
 
 // keys returns the keys of the names of a set.

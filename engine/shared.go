@@ -10,22 +10,22 @@ import (
 	"muxlock/pipeline"
 )
 
-// AcquireShared takes the lock name for ttl as one of its readers (package comment, Readers and writers). It waits until
-// ctx ends or Config.MaxAttempts is used up. A reader joins the lease of another one of this process, without asking the
-// masters, if that is younger than Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of
-// its own. A lease that is renewed, extended or lost is so for all who joined it; the last of them to leave releases it.
+// AcquireShared takes the lock name for ttl as a reader (package comment, Readers and writers). It waits until ctx ends
+// or Config.MaxAttempts is used up. A reader joins an existing readers' lease of this process, without asking the masters,
+// if that lease is younger than Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of its
+// own. A renewal, an extend or a loss of a lease affects all its readers; the last one to leave releases it.
 //
-// Readers are not reentrant: one that asks again for its name may wait for a writer that waits for it. There is no
-// upgrade, since two readers that both waited to write would wait for each other: Acquire of the name directly under the
-// ctx of a DoShared is ErrInvalid. Fence is 0, and Reveal returns "".
+// Readers are not reentrant: a reader that asks again for its name may wait for a writer that waits for that reader. There
+// is no upgrade, since two readers that both wait to write would deadlock: Acquire of the name directly under the ctx of a
+// DoShared is ErrInvalid. Fence is 0, and Reveal returns "".
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
 func (e *Engine) AcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, reads)
 }
 
-// TryAcquireShared is AcquireShared with one attempt. It returns ErrTaken without asking the masters if it would have
-// to queue.
+// TryAcquireShared is AcquireShared with one attempt. Where AcquireShared would queue, it returns ErrTaken without asking
+// the masters.
 func (e *Engine) TryAcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, 1, false, reads)
 }
@@ -57,8 +57,8 @@ func (l *lease) joinLocked(ttl time.Duration) *Lock {
 	return h
 }
 
-// letInLocked serves the readers that are first in the queue behind others: they join those, or the first of them asks the
-// masters for another lease.
+// letInLocked serves the readers at the head of the queue while readers hold the name: they join the lease, or the first
+// of them asks the masters for another lease.
 func (n *nameState) letInLocked(now clock.Instant) {
 	for w := n.first; w != nil && w.kind == reads && n.lease != nil && n.lease.shared; w = n.first {
 		if !n.lease.mayJoinLocked(w.ttl, now) {
@@ -76,15 +76,15 @@ const (
 	// An intent keeps new readers out for intentFor. A writer that waits for readers repeats it every intentEvery.
 	intentFor   = 500 * time.Millisecond
 	intentEvery = 200 * time.Millisecond
-	// intendAfter is how long a writer that stands in no line waits before it asks whether readers have the name.
+	// intendAfter is how long a writer that stands in no line waits before it asks whether readers hold the name.
 	intendAfter = 20 * time.Millisecond
 )
 
-// intend keeps new readers out, if it is readers who have the name that c was refused.
+// intend keeps new readers out, if readers hold the name that c was refused.
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
 	early := now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery
-	if unknown := c.asksSoon && !c.readers; c.kind == reads || early && !unknown { // unknown: it has come back
+	if unknown := c.asksSoon && !c.readers; c.kind == reads || early && !unknown { // unknown: c has just left the name to readers
 		return nil
 	}
 	out, err := c.e.at(c.name).Do(ctx, c.intent(intentFor))
@@ -96,9 +96,9 @@ func (c *contender) intend(ctx context.Context) error {
 // mayComeBack reports whether c is a writer that waits for readers.
 func (c *contender) mayComeBack() bool { return c.most == 0 && c.kind == takes }
 
-// comesBackLocked reports whether c is to leave the name to readers first, and join again then. A writer that met readers
-// leaves them the name for one and a half times as long as it kept them out, since it may want it again and again. After
-// just as long many would be about to read once more, and have to wait.
+// comesBackLocked reports whether c must leave the name to readers first, and join later. After a writer that met readers,
+// its process leaves them the name for 1.5 times as long as the writer kept them out, since it may want the name over and
+// over. If it left the name for only as long, many readers would be about to read once more, and would have to wait.
 func (c *contender) comesBackLocked(n *nameState) bool {
 	if n.readFor == 0 || c.readers || !c.mayComeBack() {
 		return false
@@ -117,7 +117,7 @@ func (c *contender) leaveToReaders(ctx context.Context, d time.Duration) error {
 	return c.e.unlessKnown(c.name, errTakenHere, err)
 }
 
-// keepReadersOut is intend for a writer that need not know who has the name.
+// keepReadersOut is intend for a writer that need not know who holds the name.
 func (c *contender) keepReadersOut() {
 	c.e.at(c.name).Post(c.intent(intentFor))
 }
@@ -129,7 +129,7 @@ func (c *contender) intent(d time.Duration) pipeline.Request {
 	return pipeline.Request{Op: pipeline.Intend, Name: c.name, Token: c.intents, TTL: d}
 }
 
-// withdraw lets readers in again, now that c waits no more for the name.
+// withdraw lets readers in again, once c no longer waits for the name.
 func (c *contender) withdraw() {
 	if !c.intended.IsZero() {
 		c.e.at(c.name).Post(c.intent(0))
@@ -137,8 +137,8 @@ func (c *contender) withdraw() {
 	}
 }
 
-// leaveReaders is withdraw at the end of an acquire. Who gives up keeps new readers out for a moment more: other writers may
-// have extended its intent, and do not repeat theirs sooner.
+// leaveReaders is withdraw at the end of an acquire. A writer that gives up keeps new readers out for a moment more: other
+// writers may rely on its intent, and repeat theirs no sooner.
 func (c *contender) leaveReaders(gaveUp bool) {
 	met := !c.intended.IsZero()
 	c.withdraw()
@@ -147,11 +147,11 @@ func (c *contender) leaveReaders(gaveUp bool) {
 	}
 }
 
-// awaken returns when a name may be free, when an intent is to be repeated or may have ended, or when a reader is to ask again.
+// awaken returns when a name may be free, when an intent must be repeated or may have ended, or when a reader must ask again.
 func (c *contender) awaken(ctx context.Context, name string) error {
 	every := intentEvery
 	switch {
-	case c.kind == reads && c.asksSoon: // the end of the intent says that its writer has the name, or went
+	case c.kind == reads && c.asksSoon: // when the intent ends, its writer got the name or gave up
 		name = pipeline.IntentPrefix + name
 	case c.kind == reads: // other readers may have followed the writer before the masters were asked about the name
 		every <<= min(c.made-1, 5)
