@@ -10,8 +10,8 @@ import (
 // AcquirePermit takes one of limit permits of name for ttl. limit is 1 to 64; at most limit holders have a permit at any
 // moment. Otherwise it works like Acquire. Each permit is a slot, and each slot a lock of its own, so a crashed holder's
 // permit is free again after its ttl. A grant takes one round trip while many slots are free, and mostly two while few are.
-// A permit released within Config.HandOverTime goes to the next caller of this process without a request. A call counts in
-// Config.Queue once for each slot it asks for, at most 64; with a shorter queue it asks for so many slots, drawn at random.
+// A permit released within Config.HandOverTime of its grant goes to the next caller of this process without a request. A
+// call counts in Config.Queue once per slot it asks for; a queue shorter than the slots limits it to that many, at random.
 //
 // All processes should give the same limit. If limits differ, the largest one holds. Permits of name are independent of
 // the lock name. The package comment says more (Permits).

@@ -84,7 +84,7 @@ const (
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
 	early := now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery
-	if unknown := c.asksSoon && !c.readers; c.kind == reads || early && !unknown { // unknown: c has just left the name to readers
+	if unknown := c.asksSoon && !c.readers; c.kind == reads || early && !unknown { // unknown: c comes back after it left the name to readers
 		return nil
 	}
 	out, err := c.e.at(c.name).Do(ctx, c.intent(intentFor))

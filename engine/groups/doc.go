@@ -1,20 +1,20 @@
 // Package groups spreads locks over several sets of masters. One set cannot outgrow the CPU of its slowest master, since
-// each of its masters takes every lock. With groups each takes those of its group.
+// each of its masters takes every lock. With groups a master takes only its group's locks.
 //
 //	locks, err := groups.New(ctx, groups.Config{Groups: map[string][]string{
 //		"red":  {"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
 //		"blue": {"10.0.1.1:6379", "10.0.1.2:6379", "10.0.1.3:6379"},
 //	}})
 //
-// The Engine has all verbs and promises of an engine.Engine. A name's group follows from the name and the groups' ids. If
-// the name has a {tag}, that stands for it, as in Redis Cluster. The names of a Set must be of one group. A group without a
-// quorum stops its own names only; but New needs all groups.
+// The Engine has all methods and promises of an engine.Engine. A name's group follows from the name and the groups' ids. If
+// the name has a {tag}, the tag alone decides, as in Redis Cluster. All names of a Set must be in one group. A group
+// without a quorum stops only its own names; but New needs all groups.
 //
 // # Changing the map
 //
-// The map of groups is changed in two steps. In each, all processes are restarted, one by one:
+// The map of groups is changed in two steps. In each step all processes are restarted, one by one:
 //
-//  0. Groups: old. This is the map so far; an engine.New with the masters of its one group counts, too.
+//  0. Groups: old. This is the map so far; an engine.New with the masters of a single group counts, too.
 //  1. Groups: old, Next: new. A name that moves is held in both of its groups. Its lock is valid while both have it.
 //  2. Groups: new. Before step 2, make sure yourself that every process without Next has ended, and wait MaxTTL.
 //     Otherwise two may hold a lock.
@@ -23,19 +23,18 @@
 // processes of the same step can Adopt its lock.
 //
 // The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
-// other maps, except for a step from it or back. So all processes write the same addresses. To go back after the last step,
-// change from Groups: new to Next: old. A running process writes the note again to masters that lost it, and goes on
-// whatever the note says. The note is not seen by engine.New, nor by a map that shares no group with it.
-// Once all processes have ended and MaxTTL has passed, any map may be next: delete the key __muxlock__:groups:PREFIX on all
-// masters.
+// other maps, except one step forward or back. So all processes must write the addresses alike. To go back after the last
+// step, change from Groups: new to Next: old. A running process writes the note again to masters that lost it, and goes on
+// whatever the note says. engine.New does not see the note, nor does a map that shares no group with it.
+// To start over with any map, end all processes, wait MaxTTL and delete the key __muxlock__:groups:PREFIX on all masters.
 //
-// With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again. The note is of
-// the sets that the masters belong to, in place of their addresses. So it has to be deleted when Fencing is turned on, and
-// when a group is set up anew (admin.SetUpOptions.Recover).
+// With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again. The note then
+// hashes the ids of the masters' sets instead of their addresses. So delete the note when Fencing is turned on, and when a
+// group is set up anew (admin.SetUpOptions.Recover).
 //
 // # Watching it
 //
 // Stats count all locks. Engine.Groups has an engine for each group, for the Stats, Ready, admin.Check and metrics of its
-// masters. Register each group's metrics with the label group=ID, and those of the whole with group="". Prometheus refuses
-// metrics of which only some have a label.
+// masters. Register each group's metrics with the label group=ID, and the metrics of the whole with group="". Prometheus
+// refuses a metric if only some of its series have a label.
 package groups

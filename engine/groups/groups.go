@@ -15,15 +15,15 @@ import (
 
 // Config is read once, by New.
 type Config struct {
-	// Config is that of each group. Its Masters stay empty. Functions of its Observer may run side by side: each
+	// Config applies to each group. Its Masters must be empty. Functions of its Observer may run side by side: each
 	// group calls Master by itself.
 	engine.Config
-	// Groups has the masters of each group, by its id. The id decides on the group's names, and so lasts as long as
-	// the group. All groups have as many masters.
+	// Groups has the masters of each group, by its id. The id decides which names the group gets, so it must never
+	// change. All groups have the same number of masters.
 	Groups map[string][]string
 	// Next is the map that Groups is being changed to (package comment). An id has the same masters in both.
 	Next map[string][]string
-	// ReadOnly is for tools that look at locks, and take none: New does not write which map is in use.
+	// ReadOnly is for tools that look at locks and take none: New does not write the note of the map.
 	ReadOnly bool
 }
 
@@ -32,15 +32,15 @@ func (c Config) Validate() error {
 	return new(router).read(c)
 }
 
-// Engine is an engine.Engine with the locks of several groups of masters: Stats, Ready and Close are about all of them.
-// A service takes the embedded one.
+// Engine is an engine.Engine over several groups of masters. Stats, Ready and Close cover all groups. Functions of a
+// service take the embedded Engine.
 type Engine struct {
 	*engine.Engine
 	r *router
 }
 
-// New connects to all groups side by side, each as engine.New does. It fails if one of them does, or if too few of its
-// masters say which map is in use.
+// New connects to all groups side by side, each as engine.New does. It fails if one group fails, or if too few masters of
+// a group say which map is in use.
 //
 // Errors: those of engine.New, with the group's id. ErrInvalid names the field. ErrConfigMismatch: the map is neither the
 // one in use nor a step from it.
@@ -84,7 +84,7 @@ func (e *Engine) Groups() map[string]*engine.Engine {
 	return all
 }
 
-// read finds what New refuses before it connects.
+// read returns the errors that New finds before it connects.
 func (r *router) read(cfg Config) (err error) {
 	switch {
 	case len(cfg.Masters) > 0:
@@ -144,8 +144,8 @@ func (r *router) add(cfg engine.Config, field string, masters map[string][]strin
 	return groups, nil
 }
 
-// fingerprint stands for a map: ids, and the databases of their masters or, with Fencing, the set that those know they
-// belong to.
+// fingerprint identifies a map: the ids, with the databases of their masters or, with Fencing, the set to which the masters
+// belong.
 func fingerprint(groups []*group) string {
 	var text string
 	for _, g := range groups {

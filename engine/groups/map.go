@@ -12,21 +12,22 @@ import (
 	"muxlock/pipeline"
 )
 
-// A note on the masters says by which map every process holds its locks, and which map that is being changed to. Maps
-// are fingerprints.
+// A note on the masters says which map all processes use for their locks, and to which map they are changing. Both are
+// fingerprints.
 //
 //	A --first process with Groups A, Next B--> A, B --first process with Groups B--> B
 //
-// Only the second step needs the barrier (doc.go, before step 2): it ends what all processes had in common.
+// Only the second step needs the barrier (doc.go, before step 2): after it, processes of both maps share no group for a
+// name that moves.
 type note struct {
-	step         int // 0: there is no note. The highest is the latest
+	step         int // 0: there is no note. The highest step is the latest
 	groups, next string
 }
 
 // none is the fingerprint of no map.
 var none = fmt.Sprintf("%016x", hash(""))
 
-// shown is a fingerprint as errors show it.
+// shown formats a fingerprint for errors.
 func shown(fingerprint string) string {
 	if fingerprint == none {
 		return "none"
@@ -34,7 +35,7 @@ func shown(fingerprint string) string {
 	return fingerprint
 }
 
-// after reports whether n counts rather than other.
+// after reports whether n supersedes other.
 func (n note) after(other note) bool {
 	return cmp.Or(cmp.Compare(n.step, other.step), cmp.Compare(n.groups, other.groups), cmp.Compare(n.next, other.next)) > 0
 }
@@ -51,9 +52,8 @@ func (n note) allows(own note) (ok, step bool) {
 	return own.next == n.groups, false
 }
 
-// compare refuses a map that the latest note of all groups does not allow. Else, with write, it has the masters keep
-// the note that counts from now on. Two steps at the same moment may
-// miss each other; the note is of one of them then.
+// compare refuses a map that the latest note of all groups does not allow. Else, with write, it writes the new note to
+// the masters. Two steps at the same moment may miss each other; then one note survives.
 func (r *router) compare(ctx context.Context, own note, write bool) error {
 	lacking, err := r.look(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *router) compare(ctx context.Context, own note, write bool) error {
 	return r.write(ctx)
 }
 
-// look finds the latest note. It reports whether a master lacks that. It returns an error if too few masters of a group say.
+// look finds the latest note, and reports whether a master lacks it. It returns an error if too few masters of a group answer.
 func (r *router) look(ctx context.Context) (lacking bool, err error) {
 	var found []note // of all masters that answered
 	for _, g := range r.all {
@@ -102,8 +102,8 @@ func (r *router) write(ctx context.Context) (err error) {
 
 func (r *router) noteKey() string { return pipeline.ReservedPrefix + "groups:" + r.prefix }
 
-// keepNote writes the note again where a master has forgotten it by a restart. Such a master does not vote for longer than
-// MaxTTL, and every is shorter. So the masters have the note for as long as a process runs.
+// keepNote writes the note again where a master lost it in a restart. Such a master does not vote for longer than MaxTTL,
+// and every is shorter. So every voting master has the note for as long as a process runs.
 func (r *router) keepNote(ctx context.Context, every time.Duration) {
 	for {
 		select {
@@ -111,13 +111,13 @@ func (r *router) keepNote(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			return
 		}
-		if lacking, _ := r.look(ctx); lacking { // what a group without a quorum lacks, it is told later
+		if lacking, _ := r.look(ctx); lacking { // a group without a quorum gets the note later
 			_ = r.write(ctx)
 		}
 	}
 }
 
-// answers returns those of values that are no errors, and an error unless a quorum of masters answered.
+// answers returns the values without an error, and an error unless a quorum of masters answered.
 func (g *group) answers(values []pipeline.Value, err error) (answers []pipeline.Value, short error) {
 	for _, v := range values {
 		if v.Err == nil {

@@ -12,12 +12,12 @@ import (
 	"muxlock/pipeline"
 )
 
-// moved is the pipe of the keys that move from one group to another. Their lock is one lease with one token, in both
-// groups. An acquire goes to the second only if the first granted it. An outcome is won if both are, and counts from before
-// the earlier request. So one end of validity holds for both, and the engine's rules for renewals, losses and releases are
-// as ever. Processes do not stand in line for such a name.
+// moved is the pipe of keys that move from one group to another. The lock of such a key is one lease with one token, in
+// both groups. An acquire goes to the second group only if the first granted it. It is won if both groups grant it, and
+// validity counts from before the earlier request. So one end of validity holds for both, and the engine's rules for
+// renewals, losses and releases stay the same. Processes do not stand in line for such a name.
 type moved struct {
-	inside.Pipe // the first
+	inside.Pipe // of the first group
 	second      inside.Pipe
 }
 
@@ -41,7 +41,7 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 	})
 	m.second.DoMany(ctx, rest, func(j int, out *pipeline.Outcome, err error) {
 		i := at[j]
-		// The engine undoes what was decided, but of a choice only what was granted by the outcome of both.
+		// The engine undoes decided requests, but of a choice only those whose joint outcome has grants.
 		if undo := reqs[i]; undo.Op.Takes() && (err != nil || undo.OneOf && out.Verdict != quorum.Won) {
 			undo.Op, undo.Set, undo.OneOf, undo.Origin = pipeline.Release, 0, false, outs[i].Origin
 			m.Pipe.Post(undo)
@@ -51,8 +51,8 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 	})
 }
 
-// Start asks both groups at once: it is for an extend or a release of a lock that both have. Unless both take the request,
-// the Receiver hears nothing.
+// Start asks both groups at once, for an extend or a release of a lock that both hold. Unless both take the request, the
+// Receiver hears nothing.
 func (m moved) Start(req pipeline.Request, to pipeline.Receiver) error {
 	j := &joint{to: to, op: req.Op}
 	return cmp.Or(m.Pipe.Start(req, j), m.second.Start(forSecond(req), j))
@@ -67,7 +67,8 @@ func (m moved) Await(ctx context.Context, key string, poll time.Duration) error 
 	return cmp.Or(m.Pipe.Await(ctx, key, poll), m.second.Await(ctx, key, poll))
 }
 
-// Inspect asks one group after the other. It returns the values of the one that has the name, or knows less of it.
+// Inspect asks one group after the other. It returns the values of the group where the name is held or, if neither group
+// holds it, of the group with more errors.
 func (m moved) Inspect(ctx context.Context, key string) ([]pipeline.Value, error) {
 	one, err := m.Pipe.Inspect(ctx, key)
 	two, second := m.second.Inspect(ctx, key)
@@ -77,8 +78,8 @@ func (m moved) Inspect(ctx context.Context, key string) ([]pipeline.Value, error
 	return one, cmp.Or(err, second)
 }
 
-// taken weighs what the masters of a group say against a name being free. A quorum that has it outweighs a group of which
-// no master answers, and that outweighs what a minority has.
+// taken weighs how far the masters of a group contradict that a name is free. A quorum that holds the name outweighs a group
+// in which no master answers, and such a group outweighs a minority that holds the name.
 func taken(values []pipeline.Value) (weight int) {
 	for _, v := range values {
 		if v.Token != "" || len(v.Readers) > 0 {
@@ -90,13 +91,13 @@ func taken(values []pipeline.Value) (weight int) {
 	return weight
 }
 
-// forSecond returns a request for the second group, to which the round of the acquire is foreign.
+// forSecond returns a request for the second group, which does not know the round of the acquire.
 func forSecond(req pipeline.Request) pipeline.Request {
 	req.Origin = pipeline.OriginForeign
 	return req
 }
 
-// both returns the outcome of a request in two groups: that of the second, unless the first failed. Only an acquire's
+// both returns the outcome of a request in two groups: the second group's, unless the first failed. Only an acquire's
 // Origin depends on their order.
 func both(one, two pipeline.Outcome) pipeline.Outcome {
 	if one.Verdict != quorum.Won && two.Verdict != quorum.Denied { // a lock is lost for good where one denies it
@@ -108,7 +109,7 @@ func both(one, two pipeline.Outcome) pipeline.Outcome {
 	return two
 }
 
-// A joint makes one outcome of those of both groups, and one count.
+// A joint merges the outcomes of both groups into one, and their counts.
 type joint struct {
 	to pipeline.Receiver
 	op pipeline.Op
@@ -126,7 +127,7 @@ func (j *joint) Decided(out pipeline.Outcome) {
 	}
 }
 
-// Counted reports for an extend on how many masters each group has the lock; for a release how many had it in one of them.
+// Counted reports the smaller count of the two groups for an extend, the larger for a release.
 func (j *joint) Counted(granted int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

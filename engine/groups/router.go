@@ -20,18 +20,18 @@ type group struct {
 	masters   []string       // as in Config
 	servers   []string       // their addresses
 	databases []string       // addresses and databases, sorted
-	set       string         // that its masters know they belong to; "" without Fencing
+	set       string         // the set's id on its masters; "" without Fencing
 	engine    *engine.Engine // gives out no locks; nil: New failed
 	pipe      *pipeline.Pipeline
 }
 
 // A router is the pipe of an Engine. It takes each request to the group of its key.
 type router struct {
-	inside.Pipe        // nil: what has a key is asked of Of(key)
+	inside.Pipe        // nil: requests with a key go to Of(key)
 	prefix      string // of all keys
 	all         []*group
 	now, next   []*group // next is empty unless the map changes
-	latest      note     // as far as this process knows; keepNote owns it after New
+	latest      note     // known to this process; keepNote owns it after New
 	keeper      sync.WaitGroup
 	stop        context.CancelFunc // ends keepNote
 }
@@ -45,7 +45,7 @@ func (r *router) Of(key string) inside.Pipe {
 	return moved{one.pipe, two.pipe}
 }
 
-// find returns the groups that a key has in both maps, in the order of their ids: everybody takes them in one order.
+// find returns a key's groups in both maps, in the order of their ids: all processes take them in one order.
 func (r *router) find(key string) (one, two *group) {
 	if len(r.all) == 1 {
 		return r.all[0], r.all[0]
@@ -62,8 +62,8 @@ func (r *router) find(key string) (one, two *group) {
 	return one, two
 }
 
-// pick is rendezvous hashing: it returns the group with the largest weight. So a group that is added takes names of all
-// others, and no name moves between those. Hash and weight may never change, since all processes must agree.
+// pick is rendezvous hashing: it returns the group with the largest weight. So a new group takes names from all others, and
+// no name moves between the others. Hash and weight may never change, since all processes must agree.
 func pick(groups []*group, name string) (best *group) {
 	most, h := uint64(0), hash(name)
 	for _, g := range groups {
@@ -88,8 +88,8 @@ func mix(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// hashed returns what decides on a name's group: what is between its first { and the next }, as in Redis Cluster, or
-// the name if that is nothing.
+// hashed returns the part of a name that decides its group: the text between its first { and the next }, as in Redis
+// Cluster, or the whole name if there is no such text.
 func hashed(name string) string {
 	_, rest, _ := strings.Cut(name, "{")
 	if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -98,7 +98,7 @@ func hashed(name string) string {
 	return name
 }
 
-// each calls fn for all groups side by side. Its error joins theirs, with the ids.
+// each calls fn for all groups side by side, and joins their errors, with the ids.
 func (r *router) each(fn func(*group) error) error {
 	errs := make([]error, len(r.all))
 	var all sync.WaitGroup
@@ -113,7 +113,7 @@ func (r *router) each(fn func(*group) error) error {
 	return oneline.Join(errs...)
 }
 
-// DoMany asks all groups side by side. Like a Pipeline's, it calls each one at a time.
+// DoMany asks all groups side by side. Like Pipeline.DoMany, it never runs two calls of each at once.
 func (r *router) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i int, out *pipeline.Outcome, err error)) {
 	parts, at := make(map[inside.Pipe][]pipeline.Request), make(map[inside.Pipe][]int)
 	for i := range reqs {
