@@ -25,53 +25,52 @@ type Config struct {
 	Masters []string
 	// Client is the template for every connection: Username, Password or AuthCredentialsFn, TLSConfig,
 	// ClientName, SelectDB, Dialer, DialCtxFn. Parts of a master's URL override it. New refuses fields
-	// that would void a rule of the lock, and fields that it sets itself. The engine gives up a function
-	// that does not return, after a second or twice MasterTimeout, and throws its later result away.
+	// that would break a rule of the lock, and fields that it sets itself. If a function does not return
+	// within a second or twice MasterTimeout, the engine gives it up and discards its later result.
 	Client rueidis.ClientOption
 
 	// Prefix begins the key of every lock on the masters, for an ACL or beside other data. Callers use
-	// and see names without it. Default none. Processes that share locks must agree on it; it may not
-	// lead into the reserved names.
+	// and see names without it. Default none. Processes that share locks must agree on it. It must not
+	// begin with the reserved prefix.
 	Prefix string
 
-	// Holder says who this process is to whoever inspects its locks (admin.Inspect): host, process id, a
-	// label. At most 64 bytes of printable UTF-8, no secret. It ends the lock's value on the masters,
-	// which Redsync and other clients take as a whole. Each acquire, extend and release carries it, which
-	// costs the masters up to 15 % more time (bench/RESULTS.md). Default none.
+	// Holder identifies this process to those who inspect its locks (admin.Inspect): host, process id, a
+	// label. At most 64 bytes of printable UTF-8, no secret. It is the last part of the lock's value on
+	// the masters, which Redsync and other clients treat as opaque. Each acquire, extend and release
+	// carries it, for up to 15 % more of the masters' time (bench/RESULTS.md). Default none.
 	Holder string
 
-	// TTL is the lease of calls that ask for ttl 0. Default 10 s. A shorter one frees the lock of a
-	// crashed holder sooner. With one that is too short, a pause of the holder outlives the lease.
+	// TTL is the lease of calls that ask for ttl 0. Default 10 s. A shorter TTL frees the lock of a
+	// crashed holder sooner. Too short, and a pause of the holder outlives the lease.
 	TTL time.Duration
 	// MaxTTL is the longest lease that any client of these masters may ask for, clients of other
-	// libraries included. Default: the larger of 30 s and TTL. If it is too short for those clients, a
-	// restarted master may grant what they hold. If it is longer than needed, a restarted master is held
-	// back longer.
+	// libraries included. Default: the larger of 30 s and TTL. Shorter than a lease in use, and a
+	// restarted master may grant a lock that is held. Longer than needed, and a restarted master waits
+	// longer before it votes.
 	MaxTTL time.Duration
-	// MasterTimeout is how long one master may take for a batch. Then it is set aside, and the batch
-	// counts as unanswered. Default 200 ms. Too short, and a slow moment costs a reconnect; too long, and
-	// a call that needs the hung master waits.
+	// MasterTimeout is how long a master may take for a batch. After that the master is set aside, and
+	// the batch counts as unanswered. Default 200 ms. Too short, and a slow moment costs a reconnect; too
+	// long, and a call that needs the hung master waits.
 	MasterTimeout time.Duration
 	// Drift is the largest relative error between the clocks' rates, of masters and
 	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
 	Drift float64
 
 	// MastersAreDurable asserts that every master, at all times, writes each command to disk before it
-	// answers (appendonly yes, appendfsync always). Then a restart forgets nothing. It makes nothing
-	// durable. Default false: a master that was restarted may have forgotten a lock, and casts no vote
-	// for MaxTTL*(1+Drift) + 1s + 2ms. So does one whose uptime is short when it is first met. If true
-	// and wrong, a master may grant the forgotten lock again. A master that was a replica meanwhile waits
-	// in either case: it may have another one's data.
+	// answers (appendonly yes, appendfsync always). Then a restart loses nothing. The assertion itself
+	// makes nothing durable. Default false: a restarted master may have lost a lock, and casts no vote for
+	// MaxTTL*(1+Drift) + 1s + 2ms. The same holds for a master whose uptime is short at first contact. If
+	// true and wrong, a master may grant the lost lock again. A master that was a replica meanwhile waits
+	// in either case: it may have another master's data.
 	MastersAreDurable bool
 	// MastersAreNew asserts that the masters have never granted a lock when New connects to them. Then
 	// masters that were started just now vote at once. It is for tests and for the very first start.
-	// Later restarts of a master are waited for all the same. Default false. If true and wrong, two may
-	// hold a lock: a service may be restarted after a master was. Leave it out of a configuration that
-	// stays.
+	// After later restarts a master waits all the same. Default false. If true and wrong, two may hold a
+	// lock: a service may restart soon after a master did. Leave it out of a permanent configuration.
 	MastersAreNew bool
 
 	// Fencing gives every lock a fencing token (Lock.Fence), and no vote to a master that lost its data
-	// or has another one's (package comment, Fencing). The masters must be set up for it, once (muxlock
+	// or has another master's (package comment, Fencing). Set the masters up for it, once (muxlock
 	// masters init, admin.SetUp). A master that is set up votes at once: neither MastersAreNew nor a
 	// guess from uptime is needed. A cycle costs 1.05 times as much for a lone caller, 1.6 times where
 	// the masters' CPU is the limit (bench/RESULTS.md). An acquire rarely needs a second round trip.
@@ -79,11 +78,11 @@ type Config struct {
 	Fencing bool
 
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. Waiting behind
-	// others of this engine does not count, but with 1 there is no waiting.
+	// other callers of this engine does not count, but with 1 an Acquire does not wait.
 	MaxAttempts int
 	// RetryHeld is the mean delay before the next attempt when somebody holds the lock or too few masters
-	// answer. The delay is drawn from 0.5 to 1.5 times that. Default 25 ms. Shorter finds a freed lock
-	// sooner and costs the masters more.
+	// answer. The delay is drawn from 0.5 to 1.5 times that. Default 25 ms. A shorter delay finds a freed
+	// lock sooner, and costs the masters more.
 	RetryHeld time.Duration
 	// RetrySplit is the longest delay after a split vote, where several callers came at once and none got
 	// a quorum. The delay is drawn from 0 up. Its bound doubles with each further split, up to RetryHeld.
@@ -93,30 +92,30 @@ type Config struct {
 
 	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among
 	// themselves. Then it is released at the masters, and other processes have their turn. There are at
-	// most 65535 hand-overs. Default 20 ms. Longer is faster for many waiters in one process, and unfair
-	// to those of others. With 1 ns every release goes to the masters.
+	// most 65535 hand-overs. Default 20 ms. A longer time is faster for many waiters in one process, and
+	// unfair to waiters in others. With 1 ns every release goes to the masters.
 	HandOverTime time.Duration
 
 	// Observer and Logger are notified of events; both may be nil. At level Warn the Logger gets locks
 	// lost, masters set aside, and leaders (Lead) that failed or go on without their lock. It also gets
-	// releases not confirmed and renewals that failed: one of each, then the number of those that
-	// followed within ten seconds. At level Info it gets masters that are up but must wait, and how long,
-	// and masters from the moment at which they vote. Once it gets what all processes that share locks
-	// must agree on: the masters, MaxTTL, the wait after a restart. Neither gets a token or a password.
+	// unconfirmed releases and failed renewals: the first of each, then the number of further ones within
+	// ten seconds. At level Info it gets masters that are up but must wait, and how long, and masters that
+	// begin to vote. Once it gets the settings on which all processes that share locks must agree: the
+	// masters, MaxTTL, the wait after a restart. Neither gets a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 
 	// Measure records, for Engine.Measured, how long locks are held, how long acquires take and how long
-	// this process pauses, to choose TTL and timeouts from. Default false. It costs some 60 ns a lock, a
-	// tenth where many callers take all of the CPU, 200 kB, and a thread that wakes 100 times a second,
-	// 1 % of a core.
+	// this process pauses, to choose TTL and timeouts from. Default false. It costs some 60 ns a lock (a
+	// tenth of the throughput where many callers use all of the CPU), 200 kB, and a thread that wakes 100
+	// times a second (1 % of a core).
 	Measure bool
 
 	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals and extends
-	// always find room. While the queue is full Acquire is refused at once, even where others of this
-	// engine hold the lock and would have handed it over. Below 8 is for a process that takes a few locks
-	// and ends. The engine then connects in fewer round trips: it leaves out what pays off only for many
-	// locks, such as the commands of newer servers.
+	// always find room. While the queue is full, Acquire is refused at once, even where a caller of this
+	// engine holds the lock and would have handed it over. A Queue below 8 is for a process that takes a
+	// few locks and ends. The engine then connects in fewer round trips: it skips preparations that pay
+	// off only for many locks, such as trials of newer servers' commands.
 	Queue int
 	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
 	// of returning ErrOverloaded. TryAcquire never waits.
@@ -162,7 +161,7 @@ func (c Config) Validate() error {
 	return err
 }
 
-// check finds all that New refuses before it connects.
+// check returns the errors that New finds before it connects.
 func (c Config) check() ([]pipeline.Master, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -232,7 +231,7 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 	return ttl, nil
 }
 
-// setup returns the set-up of c's masters. It asks for no lease, so TTL is only the default of MaxTTL.
+// setup returns the set-up of c's masters. A set-up needs no lease, so TTL is only the default of MaxTTL.
 func (c Config) setup() (s pipeline.Setup, err error) {
 	c = c.withDefaults()
 	c = Config{Masters: c.Masters, Client: c.Client, TTL: c.MaxTTL, MaxTTL: c.MaxTTL, MasterTimeout: c.MasterTimeout, Drift: c.Drift}.withDefaults()

@@ -15,13 +15,13 @@ import (
 	"muxlock/pipeline"
 )
 
-// Engine holds the connections to a set of masters and gives out locks on them. It
-// is safe for concurrent use; one per process and set of masters is enough for any
-// number of goroutines and names.
+// Engine holds the connections to a set of masters and acquires locks on them. It
+// is safe for concurrent use; one Engine per process and set of masters is enough for
+// any number of goroutines and names.
 type Engine struct {
 	cfg     Config // with defaults; fixed after New
 	pipe    pipe
-	router  inside.Router // pipe, if it is one; else nil
+	router  inside.Router // pipe, if it is a Router; else nil
 	names   nameTable
 	keeper  keeper
 	took    atomic.Int64 // how long an attempt takes, smoothed; ns
@@ -31,13 +31,13 @@ type Engine struct {
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
-	adopted atomic.Uint64  // how many locks, so far
-	sets    atomic.Uint64  // how many attempts at sets and permits, so far
+	adopted atomic.Uint64  // locks adopted so far
+	sets    atomic.Uint64  // attempts at sets and permits so far
 	began   clock.Instant  // fixed
 	looked  atomic.Int64   // when a stranger was last looked for; ns since began
 }
 
-// A pipe is what the engine asks of package pipeline, or of package groups.
+// A pipe carries the engine's requests: a Pipeline, or a router of package groups.
 type pipe = inside.Pipe
 
 // at returns the pipe of a key.
@@ -50,12 +50,11 @@ func (e *Engine) at(key string) pipe {
 
 // New checks cfg and asks all masters side by side. It returns once each has answered or failed, within a
 // second or two, or when ctx ends; ctx is not used afterwards. New works while a minority of masters is
-// away: they are probed in the background. Masters that were started just now are counted, although they
-// do not vote yet (Ready waits for that).
+// away: they are probed in the background. Masters that were started just now count as working, although
+// they do not vote yet (Ready waits for their votes).
 //
-// Errors: ErrInvalid names the wrong field, a refused password, a database that is not there or an address
-// given twice included; ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A StartError has each
-// failed master's error.
+// Errors: ErrInvalid for a wrong field, a refused password, a missing database or an address given twice;
+// ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A StartError has each failed master's error.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)
@@ -96,13 +95,13 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	return e
 }
 
-// Ready returns nil once a quorum of masters votes. A master votes when it can be reached, and not within
-// a short while after its start, half a minute by default (Config.MastersAreDurable). Ready blocks until
-// then or until ctx ends; with a ctx that has ended it returns the present state. It need not be called:
-// Acquire waits likewise.
+// Ready returns nil once a quorum of masters votes. A master votes when it can be reached and its start is
+// long enough ago, half a minute by default (Config.MastersAreDurable). Ready blocks until then or until
+// ctx ends; with a ctx that has ended it returns the present state. Calling it is optional: Acquire waits
+// likewise.
 //
-// Errors: ErrNoQuorum, joined to ctx's error; ErrClosed. The NotReadyError in the former has each missing
-// master's reason, and the time that is left as far as it is known.
+// Errors: ErrNoQuorum, joined to ctx's error; ErrClosed. ErrNoQuorum comes with a NotReadyError: each
+// missing master's reason, and the time left if known.
 func (e *Engine) Ready(ctx context.Context) error {
 	err := e.pipe.Ready(ctx)
 	if err == nil || errors.Is(err, ErrClosed) {
@@ -112,19 +111,19 @@ func (e *Engine) Ready(ctx context.Context) error {
 }
 
 // Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds). It waits until ctx ends or
-// Config.MaxAttempts is used up. The returned lock has validity left. The goroutines of one engine that
-// want one name queue, in order of arrival. One of them asks the masters, with a random delay before each
-// further attempt. A lock that is released is handed to the next one, with as little as half of ttl left.
-// Where other processes want the name, Acquire stands in line, and a lock that another one passes on has a short lease at
-// first (package comment, Waiting).
+// Config.MaxAttempts is used up. The returned lock has validity left. Goroutines of one engine that want
+// the same name queue in order of arrival. One of them asks the masters, with a random delay before each
+// further attempt. A released lock is handed over to the next goroutine, with as little as half of ttl left.
+// Where other processes want the name, Acquire stands in line. A lock that another process passes on has a short lease
+// at first (package comment, Waiting).
 //
-// ctx ends the wait and nothing else: an acquire that has been sent is followed by its release on every
-// master. A ctx that has ended already sends nothing.
+// ctx ends only the wait: an acquire that has been sent is followed by its release on every master. With a
+// ctx that has ended already, nothing is sent.
 //
-// Errors: ErrTaken or ErrNoQuorum of the last attempt at the name, also where another goroutine of this
-// process made it; ErrNoQuorum if none was decided; ErrInvalid; ErrOverloaded; ErrClosed. ctx's error is
-// joined if it ended the wait. errors.As finds the votes as an *AttemptError. Acquire follows the Redlock
-// algorithm as redis.io gives it.
+// Errors: ErrTaken or ErrNoQuorum of the last attempt at the name, even if another goroutine of this
+// process made it; ErrNoQuorum if no attempt was decided; ErrInvalid; ErrOverloaded; ErrClosed. ctx's
+// error is joined if it ended the wait. errors.As finds the votes as an *AttemptError. Acquire follows the
+// Redlock algorithm of redis.io.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, takes)
 }
@@ -136,20 +135,20 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 	return e.acquire(ctx, name, ttl, 1, false, takes)
 }
 
-// Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics. The ctx of fn
+// Do acquires the lock, keeps it alive while fn runs and releases it, even when fn panics. The ctx of fn
 // carries the lock (LockFrom). It ends when ctx does, or when the lock is lost, with Err's error as its
-// cause. Renewals go on after ctx has ended, until fn returns, since fn may still be at work. To bound
-// them fn calls its lock's KeepAlive. The release does not depend on ctx.
+// cause. Renewals go on after ctx has ended, until fn returns, since fn may still be at work. fn can bound
+// the renewals by its lock's KeepAlive. The release does not depend on ctx.
 //
-// Do returns Acquire's error if fn was not called, else fn's. It joins ErrLost if the lock was lost on
-// the way, and Release's error if the release was not confirmed. A nil fn is ErrInvalid, before anything
+// Do returns Acquire's error if fn was not called, else fn's error. It joins ErrLost if the lock was lost
+// meanwhile, and Release's error if the release was not confirmed. A nil fn is ErrInvalid, before anything
 // is sent.
 func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	return e.do(ctx, name, ttl, fn, e.Acquire)
 }
 
-// TryDo is Do with one attempt, as TryAcquire makes it: for a job that one of many processes does and the
-// others skip.
+// TryDo is Do with one attempt, like TryAcquire: for a job that one of many processes does and the others
+// skip.
 func (e *Engine) TryDo(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	return e.do(ctx, name, ttl, fn, e.TryAcquire)
 }
@@ -166,11 +165,11 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 	return lock.hold(ctx, fn)
 }
 
-// Close refuses new calls and ends waiting ones with ErrClosed. It lets calls under way finish and
-// releases what they are granted, for at most about twice Config.MasterTimeout each. Then it ends all
-// connections and goroutines. Observer and Logger get the events until then, for a second at most.
-// Holders lose their locks, with ErrClosed as the cause. Close does not release these locks at the
-// masters, since their holders may still be at work: the leases run out.
+// Close refuses new calls and ends waiting calls with ErrClosed. It lets calls under way finish, and
+// releases the locks that they are granted, for at most about twice Config.MasterTimeout each. Then it
+// ends all connections and goroutines. Observer and Logger get the events until then, for at most a
+// second. Holders lose their locks, with ErrClosed as the cause. Close does not release these locks at
+// the masters, since their holders may still be at work: the leases run out.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		close(e.closing)

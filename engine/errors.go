@@ -10,7 +10,7 @@ import (
 )
 
 // All errors are for errors.Is; AttemptError, StartError and NotReadyError are for errors.As.
-// The error of a ctx that ended is joined to them, never put in their place. Every text is
+// The error of a ctx that ended is joined to them, and never replaces them. Every text is
 // one line. None holds a token.
 var (
 	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied and ErrExpired when an
@@ -49,7 +49,7 @@ var (
 	// of a master that is a member of another set.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
 	// ErrRegister is matched by an AttemptError when one of its masters has no usable number where the
-	// fencing token of the name should be; the name was not locked there. Somebody else wrote to the
+	// fencing token of the name should be; the name was not locked there. Another client wrote to the
 	// reserved keys: flush that master, and the others restore it.
 	ErrRegister = pipeline.ErrRegister
 	// ErrClosed is returned after Close; nothing was sent.
@@ -76,7 +76,7 @@ type MasterError = pipeline.MasterError
 //	type StartError struct {
 //		Admitted, Quorum, Masters int
 //		Misconfigured             bool          // waiting does not help: a refused password or ACL user, no such database, one server under two addresses
-//		Causes                    []MasterError // of those that were not admitted
+//		Causes                    []MasterError // of masters that were not admitted
 //	}
 type StartError = pipeline.StartError
 
@@ -85,22 +85,22 @@ type StartError = pipeline.StartError
 //	type NotReadyError struct {
 //		Voting, Quorum, Masters int
 //		Left                    time.Duration // until a quorum votes if nothing else happens; 0: not known, too many are away
-//		Causes                  []MasterError // of those that do not vote
+//		Causes                  []MasterError // of masters that do not vote
 //	}
 type NotReadyError = pipeline.NotReadyError
 
-// AttemptError has the votes of the last attempt at an acquire, extend or release, as they were when it
-// was decided. That of an acquire matches ErrNotAcquired, too.
+// AttemptError has the votes of the last attempt at an acquire, extend or release, at the moment of the
+// decision. An acquire's AttemptError matches ErrNotAcquired, too.
 type AttemptError struct {
 	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrExpired or ErrNotHeld
-	Masters                   int           // all; those that had not answered yet have no vote
+	Masters                   int           // all; a master that had not answered yet has no vote
 	Granted, Refused, Unknown int           // votes; unknown: neither yes nor no came back
 	Causes                    []MasterError // why votes are unknown
 
 	op operation
 }
 
-// An operation is what was attempted, with the words that a text has for its votes.
+// An operation is an attempted call, with the words for its votes in an error text.
 type operation struct{ granted, refused string }
 
 var (
@@ -117,7 +117,7 @@ func newAttemptError(kind error, op operation, masters int, out pipeline.Outcome
 	}
 }
 
-// kindOf returns the error that stands for a verdict: denied if refusals decided it.
+// kindOf returns the error for a verdict: denied if refusals decided it.
 func kindOf(v quorum.Verdict, denied error) error {
 	if v == quorum.Denied {
 		return denied

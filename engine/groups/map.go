@@ -17,8 +17,8 @@ import (
 //
 //	A --first process with Groups A, Next B--> A, B --first process with Groups B--> B
 //
-// Only the second step needs the barrier (doc.go, before step 2): after it, processes of both maps share no group for a
-// name that moves.
+// Only the second step needs the barrier (doc.go, before step 2): a process before the first step and one after the second
+// share no group for a name that moves.
 type note struct {
 	step         int // 0: there is no note. The highest step is the latest
 	groups, next string
