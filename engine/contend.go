@@ -23,20 +23,20 @@ type contender struct {
 	e            *Engine
 	state        *nameState
 	name         string
-	asked        clock.Instant // when its caller called Acquire
+	asked        clock.Instant // when the caller called Acquire
 	begin        clock.Instant // when it became the contender
 	inherited    *lease        // extended instead of a first attempt; nil: none
 	yieldFirst   bool          // let other processes go first
-	gaps         int           // how many it left for strangers
-	crowded      bool          // another process had the name, or asked for it
-	intended     clock.Instant // when it last kept new readers out of the name; zero: it does not
-	intents      string        // the token of that; "": it never did
-	keptFrom     clock.Instant // when it first did
-	asksSoon     bool          // readers have the name or may have, or an intent keeps c out: nobody says when that ends
+	gaps         int           // gaps left for strangers so far
+	crowded      bool          // another process held the lock, or asked for it
+	intended     clock.Instant // when it last sent an intent, which keeps new readers out; zero: none stands
+	intents      string        // the token of its intents; "": it sent none
+	keptFrom     clock.Instant // when it sent the first intent
+	asksSoon     bool          // readers may hold the name, or an intent keeps c out: no master notifies of their end
 	kind         waiterKind
-	readers      bool          // a writer: they had the name; before it contends: the last time
+	readers      bool          // of a writer: readers held the name; before it contends: they did the last time
 	theirs       time.Duration // for how long to leave the name to readers before it joins again
-	limit        int           // of the permits of which it wants one; 0: it wants none
+	limit        int           // of the permits, if it wants one; 0: it wants none
 	waitWhenFull bool
 }
 
@@ -58,7 +58,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	return lock, nil
 }
 
-// newContender returns one that makes at most most attempts; 0 = no limit.
+// newContender returns a contender that makes at most most attempts; 0 = no limit.
 func (e *Engine) newContender(most int, waitWhenFull bool, kind waiterKind) contender {
 	return contender{
 		e: e, kind: kind, waitWhenFull: waitWhenFull,
@@ -66,14 +66,14 @@ func (e *Engine) newContender(most int, waitWhenFull bool, kind waiterKind) cont
 	}
 }
 
-// ask checks what the caller asks for, and that it may still be asked for.
+// ask checks the caller's arguments, its ctx and the queue.
 func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (err error) {
 	e := c.e
 	key, err := e.cfg.key(name)
 	if err != nil {
 		return err
 	}
-	c.name += key // behind the mark of permits, if it is there
+	c.name += key // behind the prefix of permits, if any
 	if c.ttl, err = e.cfg.lease(ttl); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 	return nil
 }
 
-// quit lets the next in this process contend, and returns why this one has no lock.
+// quit lets the next waiter of this process contend, and returns why c has no lock.
 func (c *contender) quit(why error) error {
 	why = c.e.unlessKnown(c.name, errUnanswered, why)
 	c.state.stopContending(c.yieldFirst && c.made == 0)
@@ -122,7 +122,7 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 		if lock == nil || lock.collect(c.asked) {
 			return lock, err
 		}
-		lock.lease.giveUp() // its validity ran out on the way: start over
+		lock.lease.giveUp() // its validity ran out during the hand-over: start over
 	}
 }
 
@@ -145,15 +145,15 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, err
 		}
 	}
-	if c.readers { // the masters say whether they have the name this time, too; whoever stands in line need not ask before
+	if c.readers { // readers may hold the name again: keep new ones out before the masters have answered
 		c.readers, c.asksSoon, c.crowded = false, true, true
 		c.keepReadersOut()
 	}
 	return persist(ctx, c.attempt, c.rest)
 }
 
-// persist makes attempts until one has got what it asks for, or is the last, or an error ends it. It rests in between, and
-// may get it then. An error has that of the attempt before.
+// persist makes attempts until one succeeds, the last one fails, or an error comes. It rests between attempts, and rest
+// may return the result, too. A returned error is joined to the last attempt's.
 func persist[T any](ctx context.Context, attempt func(context.Context) (*T, step, error), rest func(context.Context, step) (*T, error)) (*T, error) {
 	var last error // of the attempt before
 	for {
@@ -199,9 +199,9 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 	return nil, err
 }
 
-// await waits until a name may be free, and then for a random delay. All who wait are woken at once, and
-// three that ask at once would split the vote. After a long delay await checks once whether the name is still
-// free.
+// await waits until a name may be free, and then for a random delay. All waiters are woken at once, and
+// three that ask at once would split the vote. After a long delay await checks once whether the name is
+// still free.
 func (c *contender) await(ctx context.Context, name string, next step) error {
 	e := c.e
 	asked := clock.Now()
@@ -232,7 +232,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 		return c.stand(ctx)
 	}
 	e, handed := c.e, c.begin
-	if c.made > 0 || c.yieldFirst { // it has waited since
+	if c.made > 0 || c.yieldFirst { // c has waited since begin
 		handed = clock.Now()
 	}
 	req := c.request(c.name)
@@ -243,7 +243,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	req.Origin, req.Fence = out.Origin, out.Fence
 	c.sample(&out, handed)
 	if c.kind == reads {
-		c.asksSoon = out.Held == 0 // else a writer has the name: by then its intent ends, or is of a minority
+		c.asksSoon = out.Held == 0 // else a writer holds the name: its release is notified
 	} else if e.mustRaise(&out) {
 		second, err := e.at(c.name).Do(ctx, e.raising(req, &out))
 		if err != nil {
@@ -271,7 +271,7 @@ func (c *contender) request(name string) pipeline.Request {
 	}
 }
 
-// judge returns when the validity of an attempt began, and the next step. The fencing token has been raised by then.
+// judge returns when the validity of an attempt began, and the next step. The fencing token must have been raised before.
 func (c *contender) judge(out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
 	start = sentAt(*out, handed)
 	return start, c.next(*out, clock.Now().Sub(start))
@@ -284,13 +284,13 @@ func (c *contender) sample(out *pipeline.Outcome, handed clock.Instant) {
 	}
 }
 
-// mustRaise reports whether a quorum granted an attempt, but is yet to store its fencing token, since too few
-// masters do by their grant. It costs a second round trip, and is rare.
+// mustRaise reports whether a quorum granted an attempt, but too few masters stored its fencing token with
+// their grant. A raise costs a second round trip, and is rare.
 func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
 	return e.cfg.Fencing && out.Verdict == quorum.Won && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
 }
 
-// raising returns the request of that second round trip.
+// raising returns the request that raises the fencing token.
 func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.Request {
 	e.counts.raised.Add(1)
 	req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, won.Granted
@@ -304,7 +304,7 @@ func raised(first, second *pipeline.Outcome) pipeline.Outcome {
 	return both
 }
 
-// conclude returns the lock of an attempt; or undoes it, and returns the next step and why the attempt failed.
+// conclude returns the lock of a won attempt. It undoes a failed attempt, and returns the next step with the reason.
 func (c *contender) conclude(req *pipeline.Request, out *pipeline.Outcome, next step, start clock.Instant) (*Lock, step) {
 	e := c.e
 	if next.hold {
@@ -331,8 +331,8 @@ func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next s
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.
-// The reason is the last one that this process knows of the name, else of the masters, else otherwise. Masters
-// that are away are named.
+// The reason is the last one known for the name, else the masters' state (with the masters that are away),
+// else otherwise.
 func (e *Engine) unlessKnown(name string, otherwise, err error) error {
 	if errors.Is(err, ErrNotAcquired) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -414,15 +414,15 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// finest is the shortest sleep that a timer of an idle Go process keeps: it rounds shorter ones up to this.
+// finest is the shortest sleep of a timer in an idle Go process: it rounds shorter sleeps up to this.
 const finest = time.Millisecond
 
-// roundTrip returns how long an attempt takes at the moment. noteTook keeps that smoothed: it follows faster
-// attempts at once and slower ones slowly. Otherwise a slow moment would make this process hesitate, and lose
-// to the others, for long.
+// roundTrip returns how long an attempt takes at the moment, smoothed by noteTook: it follows faster attempts
+// at once and slower ones slowly. Otherwise one slow moment would make this process hesitate, and lose to
+// others, for long.
 func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }
 
-// spread is the longest delay of those who are woken at once.
+// spread is the longest delay of contenders that are woken at once.
 func (e *Engine) spread() time.Duration { return redlock.WakeSpread(e.roundTrip()) }
 
 func (e *Engine) noteTook(d time.Duration) {

@@ -33,15 +33,15 @@ import (
 // that slot alone.
 type permitContender struct {
 	contender            // of the queue for permits of the name; state is nil until it is the contender
-	permits   *nameState // of that queue; it stays while c asks
+	permits   *nameState // of the queue; not swept while c asks
 	first     int        // the slot to ask for first
-	woken     bool       // it is said to be free
-	freed     int32      // how many permits of the name this process had released when it asked last
-	polls     int        // how often it has asked for all slots without being woken
+	woken     bool       // a notification says that first is free
+	freed     int32      // how many permits of the name this process had released at its last request
+	polls     int        // requests for all slots without being woken
 }
 
-// firstAsked is how many slots an attempt asks for first. More cost the masters more, and are hardly ever needed while half
-// of them are free.
+// firstAsked is how many slots an attempt asks for first. More slots cost the masters more, and are hardly ever needed while
+// half of all slots are free.
 const firstAsked = 8
 
 func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
@@ -68,7 +68,7 @@ func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 		return nil, err
 	}
 	defer func() {
-		err = c.e.unlessKnown(c.name, errUnanswered, err) // before end forgets why
+		err = c.e.unlessKnown(c.name, errUnanswered, err) // before end clears the reason
 		c.end()
 	}()
 	switch {
@@ -83,7 +83,7 @@ func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 	return persist(ctx, c.attempt, c.wait)
 }
 
-// end lets the next of this process contend.
+// end lets the next waiter of this process contend.
 func (c *permitContender) end() {
 	if c.state != nil {
 		c.state.stopContending(c.yieldFirst)
@@ -94,8 +94,8 @@ func (c *permitContender) end() {
 	c.e.names.contenderEnded()
 }
 
-// wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. It does not
-// wait for a slot if nobody was refused one since c was.
+// wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. If c becomes
+// the contender without a known refusal, it does not wait for a slot.
 func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	e := c.e
 	if next.again {
@@ -132,10 +132,10 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	}
 	switch lock := c.permits.leave(w); {
 	case lock != nil && lock.collect(c.asked):
-		c.yieldFirst = true // the next was refused as c was
+		c.yieldFirst = true // the next waiter was refused, too
 		return lock, nil
 	case lock != nil:
-		lock.lease.giveUp() // its validity ran out on the way
+		lock.lease.giveUp() // its validity ran out during the hand-over
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case during.Err() == nil || errors.Is(err, ErrClosed):
@@ -144,8 +144,8 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	return nil, nil
 }
 
-// attempt asks for some slots, then for all if those are refused and c was not woken by one of them. Who has queued was
-// refused before, and asks for all at once.
+// attempt asks for some slots, then for all if those are refused, unless c was woken for one slot. A contender that has
+// queued was refused before, and asks for all at once.
 func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, err error) {
 	slots, e := rand.Perm(c.limit), c.e
 	at := slices.Index(slots, c.first)
@@ -164,7 +164,7 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 		if err != nil {
 			return nil, step{}, err
 		}
-		for i := range a.reqs { // what masters grant later, the pipeline releases
+		for i := range a.reqs { // the pipeline releases later grants
 			if i != a.best && a.outs[i].Tally.Granted > 0 {
 				e.undo(a.reqs[i])
 			}
@@ -196,15 +196,15 @@ func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, sta
 	n := s.stateLocked(req.Name, now)
 	lock := grant(c.e, n, *req, int(out.Tally.Granted), start, now)
 	err := lock.lease.overLocked(now)
-	if err != nil || n.lease != nil { // that was released by force, and its holder does not know it yet
+	if err != nil || n.lease != nil { // n.lease was released by force, and its holder does not know it yet
 		return nil, cmp.Or(err, ErrTaken)
 	}
 	c.takeLocked(lock, now)
 	return lock, nil
 }
 
-// beginPermit reports whether c is to queue: others of this process do, or as many ask as there are permits. end must
-// follow: close waits for it.
+// beginPermit reports whether c must queue: other callers of this process do, or as many ask as there are permits. The
+// caller must call end: close waits for it.
 func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 	s := t.shard(c.name)
 	s.mu.Lock()
@@ -218,7 +218,7 @@ func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 	return !c.permits.idleLocked() || c.permits.asking > c.limit, nil
 }
 
-// wantedLocked returns the state whose waiters want what n has: its own, or that of the queue for permits.
+// wantedLocked returns the state whose waiters may get n's lease: n itself or, for a slot, the queue for permits.
 func (n *nameState) wantedLocked() *nameState {
 	if slot, of := inside.SlotOf(n.name); slot >= 0 {
 		if q := n.shard.states[inside.SlotPrefix+":"+of]; q != nil {
@@ -254,7 +254,7 @@ func (n *nameState) queueFirst(w *waiter) {
 	w.next, w.queued, n.first = n.first, true, w
 }
 
-// leave takes a contender out of the queue, and returns the permit that it was handed.
+// leave takes a contender out of the queue, and returns the permit that was handed over to it; nil: none.
 func (n *nameState) leave(w *waiter) *Lock {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // A setContender asks the masters for all names of a set at once. It is a contender of this process only while it asks,
-// or has its turn at one name. So it keeps nobody from a name that it does not get:
+// or has its turn at one name. So it blocks nobody while it waits:
 //
 //	queues here behind a name that is busy <---.
 //	   | its turn                              | another is busy
@@ -21,7 +21,7 @@ import (
 //	   ^                                       | refused
 //	   '--- waits for the name that kept it <--'
 type setContender struct {
-	contender // of the name that kept it last, of which it is not the contender while it waits
+	contender // of the name that was busy last; it does not contend for that name while it waits
 	keys      []string
 	states    []*nameState // by key
 	shards    []*shard     // of the keys, in the order in which they are locked
@@ -58,7 +58,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	return s, err
 }
 
-// rest waits for the name that kept c, as a contender for that name does.
+// rest waits for the busy name, as a contender for that name does.
 func (c *setContender) rest(ctx context.Context, next step) (*Set, error) {
 	_, err := c.contender.rest(ctx, next)
 	return nil, err
@@ -78,7 +78,7 @@ func (c *setContender) queueAll(ctx context.Context) error {
 		case w == nil:
 			return nil
 		}
-		c.withdraw() // who is before it may want to read
+		c.withdraw() // a waiter in front of c may want to read
 		c.keptBy(n)
 		got, err := c.park(ctx, w)
 		if err != nil {
@@ -88,7 +88,7 @@ func (c *setContender) queueAll(ctx context.Context) error {
 	}
 }
 
-// keptBy notes which name keeps c. An intent at another one is no use any more.
+// keptBy notes which name is busy. An intent at another name is of no use any more.
 func (c *setContender) keptBy(n *nameState) {
 	if n.name != c.name {
 		c.withdraw()
@@ -96,9 +96,9 @@ func (c *setContender) keptBy(n *nameState) {
 	c.name, c.state = n.name, n
 }
 
-// joinAll makes c the contender for all names, or puts it into the queue of one that is busy and returns its waiter, or
-// refuses it if it does not wait. In the same step c ends its turn: else two that each have a turn at a name of the
-// other could trade places for ever.
+// joinAll makes c the contender for all names, or queues it for a busy name and returns its waiter, or refuses it if it
+// does not wait. In the same step c ends its turn. Otherwise two sets, each with its turn at a name of the other, could
+// trade places for ever.
 func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error) {
 	now := clock.Now()
 	lockAll(c.shards)
@@ -130,7 +130,7 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 	return nil, nil, nil
 }
 
-// leave lets others of this process contend.
+// leave lets other callers of this process contend.
 func (c *setContender) leave() {
 	switch {
 	case c.all:
