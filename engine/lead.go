@@ -25,9 +25,9 @@ var errEnding = errors.New("muxlock: validity is about to end")
 //
 // The ctx of fn carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while renewals
 // fail, a third of ttl before validity does. fn has that long to stop, or less if the process was paused
-// until then. A pause that a renewal makes good does not end it. After that fn no longer leads, whatever it
-// returns, and Lead campaigns again. While fn runs, also after its ctx has ended, Lead neither releases the
-// lock nor campaigns.
+// until then. A pause does not end the ctx if a renewal succeeds after it. Once its ctx has ended, fn no
+// longer leads, whatever it returns, and Lead campaigns again. While fn runs, even after its ctx has ended,
+// Lead neither releases the lock nor campaigns.
 //
 // If fn goes on without the lock, and for longer than a third of ttl after the end of its ctx, that is logged
 // at level Warn, once. So is an error that fn returns while it leads; the pause after it is a third of ttl to
@@ -35,10 +35,10 @@ var errEnding = errors.New("muxlock: validity is about to end")
 //
 // Lead releases the lock at the masters and never hands it over within the process, so that the candidates of
 // all processes have their turn. Config.MaxAttempts does not bound Lead. fn gets the lock for its Fence. Each
-// write of a leader should carry that: a stopped process believes that it leads until it checks. WarnBefore
-// and Release of that lock are Lead's.
+// write of a leader should carry the fence: a stopped process believes that it leads until it checks. Only
+// Lead may call the lock's WarnBefore and Release.
 //
-// Errors: ctx's, joined to fn's if that led, and to ErrTaken or ErrNoQuorum if Lead was campaigning;
+// Errors: ctx's, joined to fn's error if fn led, and to ErrTaken or ErrNoQuorum if Lead was campaigning;
 // ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid, before anything is sent;
 // ErrDenied; ErrClosed.
 func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, *Lock) error) error {

@@ -13,8 +13,8 @@ import (
 	"muxlock/pipeline"
 )
 
-// A lease is a key that the masters granted this process: its token, its renewal, and the handle of its
-// holder. Several holders may have it, one after the other (a Lock each), with the same token.
+// A lease is a key that the masters granted this process: its token, its renewal, and the handles of its
+// holders. Several holders may have it one after the other (a Lock each), with the same token.
 //
 //	held --Release, handed over (handover.go)--> held by the next, or extended by it first
 //	     --Release, not handed over------------> ended, and deleted at the masters
@@ -273,8 +273,8 @@ func (l *lease) onDue(now clock.Instant) {
 	}
 }
 
-// sumLocked has the renewal do what the holders ask for: it goes on while one wants that, and warns the next one. Holders who
-// change that only make the keeper run onDue sooner.
+// sumLocked sums the holders' wishes for the renewal: it goes on while one holder wants it, and warns at the earliest notice.
+// A holder's change only makes the keeper run onDue sooner.
 func (l *lease) sumLocked(now clock.Instant) {
 	var stop clock.Instant
 	kept, forever := false, false
@@ -306,5 +306,5 @@ func (l *lease) warnLocked() {
 	}
 }
 
-// isKnown reports whether others may hold the lock by the same token.
+// isKnown reports whether other processes may hold the lock by the same token.
 func (l *lease) isKnown() bool { return l.revealed || l.origin == pipeline.OriginForeign }

@@ -24,15 +24,15 @@ import (
 //	stopContending |    '-- the next one ---'
 //	               '------> idle, if nobody waits
 //
-// The mutex of a shard guards all about its names: states, waiters, leases, handles. Who holds it does no
-// I/O, calls no pipeline and runs no user code. When a lock ends, its contexts are cancelled after the mutex
-// is unlocked (shard.unlock).
+// A shard's mutex guards the state of its names: waiters, leases, handles. While it is held, nobody does I/O,
+// calls the pipeline or runs user code. When a lock ends, its contexts are cancelled after the mutex is
+// unlocked (shard.unlock).
 type nameTable struct {
 	seed    maphash.Seed
 	waiters sync.Pool // each table has its own: a waiter's channel must stay in its testing/synctest bubble
 	shards  [nameShards]shard
 
-	awaited atomic.Int64  // contenders that close waits for, plus 1 until it has met all
+	awaited atomic.Int64  // contenders that close waits for, plus 1 until close has counted all
 	drained chan struct{} // closed when awaited falls to 0
 }
 
@@ -48,7 +48,7 @@ type shard struct {
 	table  *nameTable // fixed; no two shards share a cache line
 }
 
-// contexts are those of a lock that has ended. They are cancelled with the cause why.
+// contexts are the contexts of a lock that has ended. They are cancelled with the cause why.
 type contexts struct {
 	cancels map[*context.CancelCauseFunc]struct{}
 	why     error
@@ -91,17 +91,17 @@ type nameState struct {
 	shard      *shard // fixed; a waiter reads it without the mutex
 	name       string
 	lease      *lease        // held by this process; nil: not
-	apart      []*lease      // of readers, which no further one may join
+	apart      []*lease      // readers' leases that no further reader may join
 	contending bool          // one of our goroutines contends
 	awaited    bool          // close waits for it
 	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
-	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
+	term       clock.Instant // when this process last yielded the name to others, with waiters of its own; zero: never
 	lined      bool          // other processes stand in line for it, as last known
 	left       clock.Instant // when a writer of this process last released it
-	readFor    time.Duration // for how long from then on one that comes back leaves it to readers; 0: the last one met none
-	stranger   clock.Instant // when a stranger last had it; zero: never
+	readFor    time.Duration // how long after left the next writer leaves it to readers; 0: the last writer met none
+	stranger   clock.Instant // when a stranger was last seen to hold it; zero: never
 	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
-	asking     int           // callers who want a permit of this queue, and do not hold it yet
+	asking     int           // callers that want a permit of this queue, and do not hold it yet
 	freed      atomic.Int32  // how many permits were released at the masters
 	first      *waiter
 	last       *waiter
@@ -123,7 +123,7 @@ type waiter struct {
 	inherited  *lease             // handed over, but to be extended first
 	yieldFirst bool               // other processes contend first
 	closed     bool               // the engine is
-	stop       context.CancelFunc // ends the wait of a contender for a permit, and may call user code; nil: it is none
+	stop       context.CancelFunc // ends the wait of a contender for a permit, and may call user code; nil: not for a permit
 	limit      int                // of the permits that it waits for
 }
 
@@ -147,7 +147,7 @@ func (t *nameTable) init() {
 	}
 }
 
-// index returns the place of a name's shard. The permits of a name share its.
+// index returns the index of a name's shard. The permits of a name share one shard.
 func (t *nameTable) index(name string) uint64 {
 	_, of := inside.SlotOf(name)
 	return maphash.String(t.seed, of) % nameShards
@@ -196,7 +196,7 @@ func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 			time.AfterFunc(sweepEvery, s.sweep)
 		}
 	}
-	n.lease.expireLocked(now) // may leave the name to us, or to those who wait already
+	n.lease.expireLocked(now) // may leave the name to the caller, or to a waiter
 	return n
 }
 
@@ -217,8 +217,8 @@ func (n *nameState) queueLocked(c *contender, now clock.Instant) *waiter {
 }
 
 const (
-	// sweepFrom is the number of names from which on a shard is swept when it has twice as many as the last
-	// sweep left. A sweep drops idle states, and leases that ran out without a release.
+	// A shard is swept when it has twice as many names as the last sweep left, and at least sweepFrom. A sweep
+	// drops idle states, and leases that ran out without a release.
 	sweepFrom = 16
 	// sweepEvery is the period of further sweeps. They free the memory of a burst of names.
 	sweepEvery = 10 * time.Second
@@ -277,8 +277,8 @@ func (n *nameState) removeLocked(w *waiter) {
 	w.prev, w.next, w.queued = nil, nil, false
 }
 
-// contendNextLocked makes the first waiter contend. It yields first if this process has just had the lock. If
-// it inherits a lease, it extends that first.
+// contendNextLocked makes the first waiter contend. The waiter yields first if this process has just held the
+// lock. If it inherits a lease, it extends the lease first.
 func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 	n.lease = nil
 	if n.awaited {
@@ -293,7 +293,7 @@ func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 		w.yieldFirst, w.inherited = yieldFirst, inherited
 		w.ready <- struct{}{}
 	} else {
-		n.failed = nil // nobody learns that it has changed
+		n.failed = nil // with no contender here, the reason would become stale
 	}
 }
 
@@ -307,8 +307,8 @@ func (n *nameState) failedFor(kind error) {
 	n.shard.unlock()
 }
 
-// why returns ErrTaken or ErrNoQuorum: the last reason that this process knows why the name cannot be had.
-// nil: it knows none.
+// why returns the last known reason why the name cannot be acquired, ErrTaken or ErrNoQuorum; nil: none is
+// known.
 func (t *nameTable) why(name string) error {
 	s := t.shard(name)
 	s.mu.Lock()
@@ -370,8 +370,8 @@ func (c *contender) park(ctx context.Context, w *waiter) (got waiter, err error)
 	return waiter{}, c.e.unlessKnown(c.name, errTakenHere, err)
 }
 
-// close ends all leases, and the wait of all waiters with ErrClosed. Contenders release what they are granted
-// meanwhile. drained is closed when the last of them has ended.
+// close ends all leases, and the wait of all waiters with ErrClosed. Contenders release locks that are granted
+// meanwhile. drained is closed when the last contender has ended.
 func (t *nameTable) close() {
 	var ended []contexts
 	for i := range t.shards {

@@ -94,8 +94,8 @@ func (c *permitContender) end() {
 	c.e.names.contenderEnded()
 }
 
-// wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. If c becomes
-// the contender without a known refusal, it does not wait for a slot.
+// wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. It waits for a
+// slot only if the masters have just refused c or the contender before it.
 func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	e := c.e
 	if next.again {

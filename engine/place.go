@@ -19,9 +19,9 @@ import (
 	"muxlock/pipeline"
 )
 
-// A place is where a contender stands in line at the masters, with one token, among the contenders of other processes.
-// Who releases the lock passes it to the first in line, and each master pushes that to its owner. So the name goes from
-// process to process in order, in one round trip, and nobody else wakes. Package line has the rules, and why this is safe.
+// A place is a contender's token in line at the masters, among the contenders of other processes. A release passes the
+// lock to the first in line, and each master pushes the grant to the token's owner. So the name goes from process to
+// process in order, in one round trip, and wakes nobody else. Package line has the rules, and why this is safe.
 //
 //	join ----> in line --pushes or replies of a quorum--> held
 //	 ^          |  | ^
@@ -39,37 +39,37 @@ type place struct {
 	timer   *time.Timer     // for the next request
 	watches sync.WaitGroup  // watch
 	ctx     context.Context // of watch
-	settled int             // how often it asked again after a split vote
+	settled int             // requests after split votes
 	split   bool            // some masters, but not a quorum, had granted before the last request
 
 	mu       sync.Mutex // guards the following; a leaf
 	rules    line.Place[clock.Instant]
 	seats    []line.Seat[clock.Instant] // by master, like values, firsts and seconds
-	values   []string                   // who has the name, as last heard
+	values   []string                   // the holder's token, as last heard
 	firsts   []string                   // in line behind this place
 	seconds  []string
 	due      clock.Instant // when timer fires
-	told     clock.Instant // when we may take a free name that its holder has left open; zero: we were not told
+	told     clock.Instant // when the place may take a name that its holder left open; zero: no master said so
 	missing  bool          // a master does not have the place
 	watched  bool          // watch runs
-	strange  clock.Instant // when a stranger was seen to have the name; zero: never
-	enough   func()        // ends the request under way: a quorum has granted; nil: none is, or it joins
-	patience int           // doublings of the time for the grants that are missing
-	rank     int           // the least in a line beside a free name; 0: none yet, or the first
+	strange  clock.Instant // when a stranger was seen to hold the name; zero: never
+	enough   func()        // ends the request under way once a quorum has granted; nil: none is under way, or it joins
+	patience int           // doublings of the time for missing grants
+	rank     int           // the lowest rank heard while the name was free; 0: none yet, or the first
 }
 
 const (
 	// settleIn is for how long a lock is held or awaited before that costs a command: most holds are over by then. A
 	// lock that was passed on is then extended to its ttl, and the first in line watches the name.
 	settleIn = 5 * time.Millisecond
-	// openFor is for how long a holder leaves the name to strangers. It is the delay of who is told so.
+	// openFor is for how long a holder leaves the name to strangers: waiters that are told so delay by it.
 	openFor = 10 * time.Millisecond
 	// mostSettled is how often the leader of a split vote asks again.
 	mostSettled = 4
 )
 
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
-// Who makes few attempts, or wants a short lease, does not; nor does a reader or a set.
+// A contender with bounded attempts or a short lease does not, nor does a reader or a set.
 func (c *contender) standsInLine(ctx context.Context) bool {
 	if c.most != 0 || c.ttl < line.LeastTTL || c.kind != takes {
 		return false
@@ -82,7 +82,7 @@ func (c *contender) standsInLine(ctx context.Context) bool {
 
 // stand lets c stand in line until it has the lock, too few masters answer or ctx ends. It returns what attempt returns.
 func (c *contender) stand(ctx context.Context) (lock *Lock, next step, err error) {
-	here := *c // on the heap, for its places; who never stands in line allocates nothing
+	here := *c // on the heap, for its places; a contender that never stands in line allocates nothing
 	lock, next, err = here.inLine(ctx)
 	*c = here
 	return lock, next, err
@@ -92,8 +92,8 @@ func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err erro
 	c.state.shard.mu.Lock()
 	began := later(c.asked, c.state.term)
 	c.state.shard.unlock()
-	var before []string // what the masters had under the name when the place before ended
-	stuck := 0          // how many places in a row were split with the same
+	var before []string // the masters' values of the name when the previous place ended
+	stuck := 0          // places in a row whose vote was split by the same token
 	for again := true; again; {
 		p := c.newPlace(began)
 		p.settled, p.patience = stuck, stuck
@@ -145,8 +145,8 @@ func (p *place) leave(taken bool, leader string) {
 	}
 }
 
-// wait returns the lock; or the next step, without a kind if c is to stand in line again; or an error. With a leader, the
-// token is passed to that.
+// wait returns the lock; or the next step, without a kind if c is to stand in line again; or an error. If it returns a
+// leader, the token is to be passed to the leader.
 func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string, err error) {
 	e := p.c.e
 	for stay := false; ; stay = true {
@@ -202,7 +202,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	l := &pipeline.Line{Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: stale, Stay: stay, Waited: waited, Told: told}
 	p.due = now.Add(next)
 	p.timer.Reset(next)
-	if stay { // who leaves while it joins is passed
+	if stay { // a join must be answered: leave needs its origin
 		p.enough = cancel
 	}
 	p.mu.Unlock()
@@ -248,8 +248,8 @@ func (p *place) answered(out pipeline.Outcome) bool {
 	return len(p.seats)-int(out.Tally.Unknown) >= p.quorum
 }
 
-// failed is the step after a request that too few masters answered: an attempt without a line. Something else may be where
-// the line should be.
+// failed is the step after a request that too few masters answered: an attempt without a line. The line's key may hold
+// another type of value.
 func (p *place) failed(out pipeline.Outcome) step {
 	c := p.c
 	c.crowded = false
@@ -270,7 +270,7 @@ func (p *place) settle() (again bool, leader string) {
 	p.enough = nil
 	some := line.Live(p.seats, clock.Now(), p.fenced) != 0
 	switch {
-	case p.missing, !some && p.fenced && slices.Contains(p.values, p.token): // the latter: grants were lost, and their fencing tokens
+	case p.missing, !some && p.fenced && slices.Contains(p.values, p.token): // the latter: grants were lost with their fencing tokens
 		return true, ""
 	case !some || !p.split:
 		return false, ""
@@ -290,13 +290,13 @@ func (p *place) settle() (again bool, leader string) {
 	return false, ""
 }
 
-// strayDelay returns how long to wait for the grants that are missing, with so many doublings.
+// strayDelay returns how long to wait for missing grants, with so many doublings.
 func (p *place) strayDelay(doublings int) time.Duration {
 	least := min(max(2*time.Millisecond, 4*p.c.e.roundTrip())<<doublings, line.LeastTTL/2)
 	return redlock.Jitter(least, 2*least, fastrand.Uint32n)
 }
 
-// soonerLocked lets the next request be sent after d, unless it is to be sent sooner.
+// soonerLocked schedules the next request after d, unless it is due sooner.
 func (p *place) soonerLocked(d time.Duration) {
 	if due := clock.Now().Add(d); due.Before(p.due) {
 		p.due = due
@@ -324,7 +324,7 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 			p.watches.Go(p.watch)
 		}
 		if a.Value == "" && a.Rank > 0 && (p.rank == 0 || a.Rank < p.rank) && p.told.IsZero() {
-			p.rank = a.Rank // those before it may be gone, and each request removes a few of them
+			p.rank = a.Rank // waiters in front may be gone, and each request removes a few of them
 			p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
 		}
 	case pipeline.Missing:
@@ -366,8 +366,8 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 	}
 }
 
-// watch asks again when the name may be free, as contenders do that are not in line. Who releases it may not pass it on.
-// The delay is longer than a word of the holder, that it is left open, may be on its way behind. Readers pass nothing on.
+// watch makes the place ask again when the name may be free, since not every release passes it on. The delay lets the
+// holder's message that the name is left open arrive first. Readers pass nothing on.
 func (p *place) watch() {
 	c := p.c
 	before, after := settleIn, finest+redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap()
