@@ -202,7 +202,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	l := &pipeline.Line{Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: stale, Stay: stay, Waited: waited, Told: told}
 	p.due = now.Add(next)
 	p.timer.Reset(next)
-	if stay { // a join must be answered: leave needs its origin
+	if stay { // an abandoned join would be passed by the pipeline
 		p.enough = cancel
 	}
 	p.mu.Unlock()

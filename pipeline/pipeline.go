@@ -71,7 +71,7 @@ type Pipeline struct {
 	fencing  bool
 	set      *membership.Set // fixed after New; nil without fencing
 	running  sync.WaitGroup  // the masters' goroutines and ticks
-	calls    sync.Pool       // of Do; its own, like together: a channel must stay in its testing/synctest bubble
+	calls    sync.Pool       // of Do; per pipeline, like together: a channel must stay in its testing/synctest bubble
 	together sync.Pool       // of DoMany
 
 	inspections chan struct{} // one for each inspection under way, at most mostInspections
@@ -315,8 +315,8 @@ func (p *Pipeline) push(c *call) error {
 	return err
 }
 
-// count counts an acquire, or the n of a set, before it waits for the mutex. Else an overload would wait there,
-// without a bound, in line with the goroutines that serve it.
+// count counts an acquire, or the n acquires of a set, before it waits for the mutex. Otherwise an overload would
+// wait there without a bound, in competition with the goroutines that serve it.
 func (p *Pipeline) count(req *Request, n int) error {
 	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.limit) { // others that do fit must not see it among them
 		p.overloaded.Add(1)
@@ -368,8 +368,8 @@ func (p *Pipeline) ticks() {
 	}
 }
 
-// abandon drops a call whose caller has left. If it is an acquire that was sent, its release
-// follows; if it joins a line, its pass. A Wait that stays in line leaves that to its owner, who knows when it joined.
+// abandon drops a call whose caller has left. An acquire that was sent is followed by its release, and a Wait that
+// joins a line by its pass. A Wait that stays in line leaves the pass to its owner, who knows when it joined.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
 	sent := c.round

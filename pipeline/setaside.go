@@ -108,8 +108,8 @@ func (m *master) whyNotAskedLocked(r *round, now time.Time) error {
 	return nil
 }
 
-// skipRoundLocked notes the pending releases of a round in which the master is not asked: those of
-// locks that it may have. It cannot have a lock that was acquired while it was away.
+// skipRoundLocked notes the pending releases of a round in which the master is not asked: releases
+// of locks that the master may hold. It holds no lock that was acquired while it was away.
 func (m *master) skipRoundLocked(r *round, now time.Time) {
 	for i := range r.entries {
 		if q := r.entries[i]; q.Op.Ends() && m.pending.MustRelease(q.Origin) {
