@@ -124,6 +124,23 @@ func TestExtendUnderWayAtTheHandOverIsTheNextHolders(t *testing.T) {
 	}
 }
 
+func TestExtendOfTheHolderBeforeDoesNotLengthenTheRenewalsOfTheNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		old := mustAcquire(t, e, "name", 5*time.Second)
+		waiting := goAcquire(t.Context(), e, 5*time.Second)
+		extended := make(chan error, 1)
+		go func() { extended <- old.Extend(t.Context(), 30*time.Second) }()
+		synctest.Wait()
+		require.NoError(t, old.Release(t.Context()))
+		lock := requireGot(t, waiting)
+		require.ErrorIs(t, <-extended, ErrNotHeld)
+		require.NoError(t, lock.KeepAlive(0))
+		time.Sleep(time.Minute)
+		require.True(t, lock.Valid())
+		require.Less(t, time.Until(lock.Until()), 5*time.Second, "a crashed holder blocks others no longer")
+	})
+}
+
 func TestHandOverWithLittleLeftIsExtendedFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 0)

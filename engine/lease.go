@@ -143,6 +143,7 @@ type extension struct {
 	lease  *lease        // fixed, like the following
 	ttl    time.Duration // asked for
 	handed clock.Instant // before it was handed to the pipeline
+	before int32         // how often the lease was handed over until then
 	done   chan struct{} // closed by the keeper once the lease knows the outcome
 	err    error         // the outcome; written before
 }
@@ -187,7 +188,7 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 		l.state.shard.unlock()
 		return x, nil
 	}
-	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), done: make(chan struct{})}
+	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), before: l.handed, done: make(chan struct{})}
 	l.extension = x
 	req := l.extendLocked(ttl)
 	l.state.shard.unlock()
@@ -223,7 +224,9 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	case denied:
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
-		l.ttl = max(l.ttl, a.x.ttl)
+		if a.x.before == l.handed { // else it is not what the present holder asked for
+			l.ttl = max(l.ttl, a.x.ttl)
+		}
 		l.extended(a.x.ttl, sentAt(a.out, a.x.handed))
 	case a.x != nil: // the old until stands
 	case err != nil:
