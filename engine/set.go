@@ -139,8 +139,8 @@ func (s *Set) Release(ctx context.Context) error {
 //
 // The limit is 1000 names. A master serves nobody else while it takes them, some microseconds each.
 //
-// Errors: those of Acquire, with the busy name. ErrInvalid names the argument: no names, too many, or a name given
-// twice.
+// Errors: those of Acquire, with the busy name; ErrDenied has no name. ErrInvalid names the argument: no names, too
+// many, or a name given twice.
 func (e *Engine) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
 	return e.acquireAll(ctx, names, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -51,7 +52,10 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	s, err := persist(ctx, c.attempt, c.rest)
 	if err != nil {
 		name := c.name[len(e.cfg.Prefix):]
-		err = e.notAcquired(name, c.asked, c.made, ofName(name, e.unlessKnown(c.name, errUnanswered, err)))
+		if err = e.unlessKnown(c.name, errUnanswered, err); !errors.Is(err, ErrDenied) { // the masters do not say which name that is
+			err = ofName(name, err)
+		}
+		err = e.notAcquired(name, c.asked, c.made, err)
 	}
 	c.leave()
 	c.leaveReaders(err != nil)
