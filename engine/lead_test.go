@@ -322,3 +322,17 @@ func TestLockThatIsLostBeforeTheTermBeginsHasNoTerm(t *testing.T) {
 		requireNothingLeft(t, e, s)
 	})
 }
+
+func TestALargeDriftEndsNoTerm(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		terms := 0
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_ = e.Lead(ctx, "name", 0, func(ctx context.Context, _ *Lock) error {
+			terms++
+			<-ctx.Done()
+			return nil
+		})
+		require.Equal(t, 1, terms, "renewals go well")
+	}, func(c *Config) { c.Drift, c.TTL = 0.5, 10*time.Second })
+}

@@ -135,7 +135,8 @@ func (r *renewal) renewed(start, now clock.Instant) {
 	r.extended(r.asking, start)
 	r.asked, r.fault = clock.Instant{}, nil
 	r.short = false
-	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
+	soon := max(r.until.Left(now)-r.ttl/2, redlock.RenewalRetry(r.ttl)) // with a large Drift or slow masters
+	r.renewAt = now.Add(min(redlock.RenewalInterval(r.ttl), soon))
 }
 
 // failed ends a renewal that too few masters answered.
