@@ -107,7 +107,8 @@
 //
 // run_id identifies the server, and master_replid its data. A check asks for the latter (newCheck).
 // Another server, or one with other data, may be empty, and would grant what somebody still holds.
-// It is admitted like any other, and sent releases and extends: they do no harm if there is no key.
+// It is admitted like any other, and sent releases and extends: they do no harm if there is no key
+// (with fencing, releases alone: extends could not count).
 // Acquires are left out (part) until Config.Wait has passed since the server was seen first. They
 // count as unknown there, so that a quorum is still one of all masters. membership.Server has the
 // rule, also for a first meeting. Nothing is done at the end of the wait: the next round is sent

@@ -84,7 +84,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a master that waits is asked for locks, and its votes count", file: "pipeline/send.go",
-		old: "case q.Op.Takes() && cause != nil:", new: "case q.Op.Takes() && cause != nil && m.p.set != nil:",
+		old: "case cause != nil && (", new: "case cause != nil && m.p.set != nil && (",
 		tests: "pipeline TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder",
 	},
 	{
