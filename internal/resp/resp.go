@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -47,11 +48,14 @@ const arguments = ", with args beginning with:"
 // longestError bounds the text of an error, which is kept and logged.
 const longestError = 512
 
-// ErrorOf turns a server's text into an Error. It removes the class ERR, which says nothing, and quoted arguments: one may
-// be a token, or the password of a renamed AUTH. It cuts off what is longer than any server's.
+// inScript precedes the error of a command that a script called, before Redis 7.
+var inScript = regexp.MustCompile(`^(ERR Error running script .*)?@user_script: ?\d+: -?`)
+
+// ErrorOf turns a server's text into an Error. It removes the class ERR, which says nothing, the place in a script, and quoted
+// arguments: one may be a token, or the password of a renamed AUTH. It cuts off what is longer than any server's.
 func ErrorOf(text string) Error {
 	text, _, _ = strings.Cut(text, arguments)
-	text = strings.TrimPrefix(text, "ERR ")
+	text = strings.TrimPrefix(inScript.ReplaceAllString(text, ""), "ERR ")
 	if len(text) > longestError {
 		text = strings.Clone(text[:longestError])
 	}

@@ -181,3 +181,16 @@ func TestTextsOfErrorsAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, ErrProtocol)
 	require.Less(t, len(err.Error()), 200)
 }
+
+// What servers before Redis 7 write of an error in a script: of redis.call, also where the server refuses a command by itself, and of
+// redis.pcall.
+func TestErrorOfACommandInAScriptHasItsClass(t *testing.T) {
+	for text, want := range map[string]string{
+		"ERR Error running script (call to f_bc93df30): @user_script:5: WRONGTYPE Operation against a key":           "WRONGTYPE Operation against a key",
+		"ERR Error running script (call to f_bc93df30): @user_script:5: @user_script: 5: -READONLY You can't write.": "READONLY You can't write.",
+		"@user_script: 22: -OOM command not allowed":                                                                 "OOM command not allowed",
+		"WRONGTYPE Operation against a key script: bc93df30, on @user_script:5.":                                     "WRONGTYPE Operation against a key script: bc93df30, on @user_script:5.",
+	} {
+		require.EqualError(t, ErrorOf(text), want)
+	}
+}
