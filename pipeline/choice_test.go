@@ -2,10 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,4 +280,47 @@ func TestChoiceThatIsOverIsNotAskedOfALateMaster(t *testing.T) {
 	for _, b := range p.r.ballots {
 		require.Equal(t, quorum.Tally{Refused: 1}, b.tally, "nothing to release")
 	}
+}
+
+// A lateConn's writes return late.
+type lateConn struct {
+	net.Conn
+	wait func()
+}
+
+func (c lateConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.wait()
+	return n, err
+}
+
+func TestCloseSendsWhatAChoiceLeavesOverAlsoWhereTheAnswerComesBeforeTheWriteEnds(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		var late atomic.Bool
+		ended := make(chan struct{})
+		b.cfg.Masters[2].Option.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+			conn, err := b.fakes[2].dial(ctx, address, d, c)
+			return lateConn{conn, func() {
+				if late.Load() {
+					<-ended
+				}
+			}}, err
+		}
+		b.started()
+		for _, f := range b.fakes[:2] {
+			f.holds("a", "b")
+		}
+		late.Store(true)
+		for _, r := range b.doMany(t.Context(), choiceOf(1, "a", "b")) {
+			require.Equal(t, quorum.Denied, r.Outcome.Verdict)
+		}
+		time.Sleep(testTimeout / 4)
+		require.Equal(t, []string{"a"}, b.fakes[2].keys())
+		closed := side(b.p.Close)
+		synctest.Wait()
+		late.Store(false)
+		close(ended)
+		closed()
+		require.Empty(t, b.fakes[2].keys())
+	})
 }

@@ -400,7 +400,7 @@ func (p *Pipeline) checkDrainedLocked() {
 		return
 	}
 	for _, m := range p.masters {
-		if m.up && (m.onWire > 0 || m.backlog > 0 || m.member.busy) {
+		if m.up && (m.onWire > 0 || m.backlog > 0 || m.member.busy) || len(m.leaveAfterWrite) > 0 {
 			return
 		}
 	}

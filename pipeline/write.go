@@ -94,7 +94,7 @@ func (m *master) writeWhatIsStuck() {
 			m.p.mu.Lock()
 			m.writtenLocked()
 			more = m.claimLocked()
-			m.p.mu.Unlock()
+			m.p.unlockAndWrite()
 		}
 	}
 }
@@ -115,5 +115,8 @@ func (m *master) writtenLocked() {
 		m.written.Broadcast()
 	} else if len(m.out) > 0 {
 		m.p.toWrite |= 1 << m.index
+	}
+	if m.p.drains {
+		m.p.formLocked() // of releases that the end of a round has queued
 	}
 }
