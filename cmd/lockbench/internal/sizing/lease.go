@@ -74,7 +74,8 @@ func (m Measured) pause(work time.Duration, ask Ask) Part {
 	return p
 }
 
-// outage returns twice the longest outage, plus the time until the masters are dialled again.
+// outage returns twice the longest outage, plus the time until the masters are dialled again. From is
+// empty if no probe watched for one.
 func (m Measured) outage(timeout time.Duration) (p Part) {
 	all := m.outages(timeout)
 	for _, o := range all {
@@ -83,6 +84,8 @@ func (m Measured) outage(timeout time.Duration) (p Part) {
 	if p.Longest > 0 {
 		p.Took, p.From, p.N = margin*p.Longest, Seen, int64(len(all))
 		p.Took += redlock.RedialWithin(p.Took)
+	} else if len(m.Rounds) > 0 {
+		p.From = Seen
 	}
 	return p
 }
@@ -93,7 +96,7 @@ func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) 
 	if !s.Config.Renew {
 		toHold = s.Hold.AtMost
 	}
-	if m.Pauses == nil || m.Watched <= 0 {
+	if m.Pauses == nil || m.Watched <= 0 || s.Config.Renew && s.Outage.From == "" {
 		return toHold, 1
 	}
 	// No longer pause came in the watched time. With 95 %, the mean number of random events in

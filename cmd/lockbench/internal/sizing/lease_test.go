@@ -65,7 +65,7 @@ func TestPauseThatWasSeenCountsUnlessALongerOneIsAssumed(t *testing.T) {
 
 func TestLocksAreLostToLongHoldsUnlessRenewedAndToPausesThatWereNotSeen(t *testing.T) {
 	m := Measured{Pauses: []Moment{}, Watched: 3 * time.Second}
-	s := Sizes{Hold: Part{AtMost: 0.25}}
+	s := Sizes{Hold: Part{AtMost: 0.25}, Outage: Part{From: Seen}}
 	hold, pause := m.lost(s, time.Second)
 	require.Equal(t, 0.25, hold)
 	require.InDelta(t, 1-math.Exp(-1), pause, 0.001, "three in the watched time")
@@ -76,6 +76,22 @@ func TestLocksAreLostToLongHoldsUnlessRenewedAndToPausesThatWereNotSeen(t *testi
 		_, pause = unknown.lost(s, time.Second)
 		require.Equal(t, 1.0, pause)
 	}
+}
+
+// A renewed lock is lost to outages, too, and they are seen by probes alone.
+func TestARenewedLockOfWhichOutagesWereNotWatchedHasNoBoundOnWhatIsLost(t *testing.T) {
+	hold := bench.Fixed(time.Minute)
+	ask := Ask{Eps: 1e-6, RTO: 10 * time.Second, Pause: 500 * ms, Hold: &hold}
+	m, err := FromProcess(process())
+	require.NoError(t, err)
+	m.Watched = 100 * time.Hour
+	require.True(t, Size(m, ask).Config.Renew)
+	require.Equal(t, 1.0, Size(m, ask).LostPause)
+	m.Rounds = quiet().Rounds
+	require.Less(t, Size(m, ask).LostPause, 0.001, "probes saw no outage")
+	m.Rounds = nil
+	hold = bench.Fixed(time.Second)
+	require.Less(t, Size(m, ask).LostPause, 0.001, "not renewed: an outage takes no lock")
 }
 
 func TestAQuorumIsTheAnswerOfAMajority(t *testing.T) {

@@ -76,7 +76,7 @@ type Sizes struct {
 	Acquire  Part          `json:"acquire"`  // the most validity that an acquire uses up
 	Hold     Part          `json:"hold"`     // without renewals
 	Pause    Part          `json:"pause"`    // within such a hold, or within one renewal
-	Outage   Part          `json:"outage"`   // of all masters; renewed only
+	Outage   Part          `json:"outage"`   // of all masters; renewed only; From is empty if not watched
 	Clocks   time.Duration `json:"clocks_ns"`
 	MeanHold time.Duration `json:"mean_hold_ns"`
 	Slowest  float64       `json:"slowest_ppm"` // rate of the worst clock, its error included

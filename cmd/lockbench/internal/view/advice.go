@@ -93,7 +93,7 @@ func settings(a *result.Advice) [][3]string {
 
 // wrong shows how often a lock will still be lost, as seen and as assumed.
 func (b *Blocks) wrong(a *result.Advice) {
-	if a.LostPause <= max(a.LostHold, 0.5) || a.Watched == 0 {
+	if a.LostPause <= max(a.LostHold, 0.5) || a.Watched == 0 || a.Config.Renew && a.Outage.From == "" {
 		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
 	} else { // no such pause came in the watched time, which shows no more
 		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
@@ -132,6 +132,8 @@ func changeFirst(a *result.Advice) string {
 		return "what pauses the holder, or a longer --rto"
 	case a.Missed:
 		return "a longer --rto"
+	case a.Config.Renew && a.Outage.From == "":
+		return "watch the masters for outages: lockbench advise --masters"
 	case a.LostPause > a.LostHold:
 		return fmt.Sprintf("watch for longer than %s: Config.Measure, then --from", short(a.Watched))
 	case a.Config.Renew:

@@ -115,6 +115,12 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		},
 		"still wrong: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
 		"still wrong: longer pauses or outages, at most one in 5s (95 %)":       func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
+		"still wrong: at most 100% of the acquisitions lose their lock (95 %)": func(a *result.Advice) {
+			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
+		},
+		"change first: watch the masters for outages: lockbench advise --masters": func(a *result.Advice) {
+			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
+		},
 	} {
 		a := advices()["near, given"]
 		change(a)
