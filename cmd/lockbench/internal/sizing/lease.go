@@ -99,6 +99,9 @@ func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) 
 	if m.Pauses == nil || m.Watched <= 0 || s.Config.Renew && s.Outage.From == "" {
 		return toHold, 1
 	}
+	if s.Config.Renew && s.Hold.From == Seen && m.Holds.censored > 0 {
+		return toHold, 1 // the mean hold has no bound
+	}
 	// No longer pause came in the watched time. With 95 %, the mean number of random events in
 	// such a time is 3 at most.
 	return toHold, -math.Expm1(math.Log(1-Confidence) * float64(during) / float64(m.Watched))

@@ -94,6 +94,20 @@ func TestARenewedLockOfWhichOutagesWereNotWatchedHasNoBoundOnWhatIsLost(t *testi
 	require.Less(t, Size(m, ask).LostPause, 0.001, "not renewed: an outage takes no lock")
 }
 
+// The longer a lock is held, the more pauses it meets.
+func TestARenewedLockOfHoldsThatHadNoEndHasNoBoundOnWhatIsLost(t *testing.T) {
+	m := quiet()
+	m.Holds = Count([]time.Duration{10 * ms}, []int64{2000}, 0)
+	ask := Ask{Eps: 1e-6, RTO: 600 * ms, Pause: 300 * ms}
+	m.Pauses = []Moment{{At: time.Second, Took: 300 * ms}}
+	require.True(t, Size(m, ask).Config.Renew)
+	require.Less(t, Size(m, ask).LostPause, 0.01)
+	m.Holds = Count([]time.Duration{10 * ms}, []int64{2000}, 20)
+	require.Equal(t, 1.0, Size(m, ask).LostPause)
+	ask.Hold = holding(10 * ms).Hold
+	require.Less(t, Size(m, ask).LostPause, 0.01, "the hold is given")
+}
+
 func TestAQuorumIsTheAnswerOfAMajority(t *testing.T) {
 	for _, c := range []struct {
 		trips []time.Duration
