@@ -147,6 +147,16 @@ func TestOutagesAreProbesWithoutAQuorumInTime(t *testing.T) {
 	require.Equal(t, Part{}, Measured{Slow: m.Slow[2:4], Pauses: m.Pauses}.outage(50*ms))
 }
 
+func TestProbesThatWereLostToAPauseOfTheHolderShowNoOutage(t *testing.T) {
+	m := quiet()
+	m.Pauses = []Moment{{At: 1001 * ms, Took: 1500 * ms}}
+	m.Slow = []Moment{{At: 995 * ms, Took: -5 * ms}, {At: 1000 * ms, Took: -1510 * ms}} // the probe's timeout is 1 s
+	o := m.outage(50 * ms)
+	require.LessOrEqual(t, o.Longest, 15*ms, "the time between two probes around it, and in neither is the pause")
+	m.Slow[1].Took = -3 * time.Second
+	require.Equal(t, 1505*ms, m.outage(50*ms).Longest, "it went on after the pause")
+}
+
 func TestAPauseCountsAsFarAsItLiesWithinATime(t *testing.T) {
 	m := Measured{Pauses: []Moment{{0, 10}, {20, 10}, {40, 10}}}
 	for _, c := range []struct{ from, to, want time.Duration }{

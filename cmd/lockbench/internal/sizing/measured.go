@@ -87,10 +87,14 @@ func (m Measured) attempts() Times {
 // pause of the holder explains is no outage.
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
 	for _, s := range m.Slow {
-		if s.Took > 0 && s.Took-m.paused(s.At, s.At+s.Took) <= timeout {
+		took := max(s.Took, -s.Took)
+		left := took - m.paused(s.At, s.At+took)
+		switch {
+		case s.Took < 0:
+			s.Took = left
+		case left <= timeout:
 			continue
 		}
-		s.Took = max(s.Took, -s.Took)
 		all = join(all, s)
 	}
 	return all
