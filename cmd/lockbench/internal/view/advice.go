@@ -136,8 +136,6 @@ func changeFirst(a *result.Advice) string {
 		return "watch the masters for outages: lockbench advise --masters"
 	case a.LostPause > a.LostHold:
 		return fmt.Sprintf("watch for longer than %s: Config.Measure, then --from", short(a.Watched))
-	case a.Config.Renew:
-		return "shorter holds, which need no renewal"
 	}
 	return "renew (KeepAlive, Do): then no hold is too long"
 }
