@@ -57,7 +57,7 @@ func settings(a *result.Advice) [][3]string {
 	case 2*a.Trip > a.Ask.RTO/10:
 		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
 	}
-	split := "four round trips: single masters were not watched"
+	split := "four round trips: all masters answered no two probes"
 	switch {
 	case a.Masters == 1:
 		split = "four round trips: a single master splits no vote"
@@ -72,7 +72,7 @@ func settings(a *result.Advice) [][3]string {
 	case c.Drift > redlock.DefaultDrift:
 		drift = fmt.Sprintf("clocks are off by up to %.0f ppm, or jump: mend them", a.Slowest)
 	case a.Slowest > 0:
-		drift = fmt.Sprintf("the engine's default; no clock is off by over %.0f ppm", a.Slowest)
+		drift = fmt.Sprintf("the engine's default; none seen is off by over %.0f ppm", a.Slowest)
 	}
 	most := "what --rto allows"
 	switch c.MaxTTL {

@@ -118,6 +118,8 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"still wrong: at most 100% of the acquisitions lose their lock (95 %)": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
+		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
+		"four round trips: all masters answered no two probes":                           func(a *result.Advice) { a.SplitShare = 0 },
 		"change first: watch the masters for outages: lockbench advise --masters": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
