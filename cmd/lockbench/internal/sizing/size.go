@@ -120,8 +120,8 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Quorum, s.OneDown = farthest(attempts), m.withoutOne()
 	trip, _ := attempts.Quantile(0.5)
 	s.Trip = trip
-	allowed := max(ask.RTO/timeoutOfRTO, margin*trip, LeastTimeout)
-	timeout := RoundUp(min(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout), allowed))
+	allowed := max(roundDown(ask.RTO/timeoutOfRTO), RoundUp(margin*trip), LeastTimeout)
+	timeout := min(RoundUp(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout)), allowed)
 	attempt, handed := m.longestAttempt(timeout), m.HandOvers.Longest()
 	s.Hold, s.MeanHold = m.hold(ask)
 

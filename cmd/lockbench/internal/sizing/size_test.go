@@ -278,6 +278,18 @@ func TestMasterTimeoutIsTwiceTheMedianOfAQuorumHoweverShortTheRTO(t *testing.T) 
 	require.True(t, s.Missed)
 }
 
+func TestMasterTimeoutIsAtMostATenthOfTheRTOAlsoRounded(t *testing.T) {
+	m := quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{ms, ms, 700 * ms}
+	}
+	ask := holding(ms)
+	ask.RTO = 11_100 * ms
+	s := WithSpread(m, ask, 40)
+	require.Equal(t, 1100*ms, s.Config.MasterTimeout)
+	require.Nil(t, s.Spread.MasterTimeout, "the RTO decides")
+}
+
 func TestClocksThatDifferOrJumpNeedMoreDrift(t *testing.T) {
 	m := quiet()
 	m.Clocks = []bench.Clock{{PPM: 20, PPMError: 5}, {PPM: -30}}
