@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -71,15 +72,17 @@ func randomLineCommand(rng *rand.Rand, channel string) []string {
 	}
 	switch rng.IntN(100) {
 	case 0, 1:
-		return []string{"HSET", entries, token(), pick("nonsense", "7 1 1000000 5 "+channel+" - ", "7 99999999999999 1000000 5 "+channel+" - ", "7 x 1 5 "+channel+" - ")}
+		return []string{"HSET", entries, token(), pick(fmt.Sprint("7 ", time.Now().UnixMilli()-400_000, " 1000000 100000 ", channel, " ", tag), "nonsense", "7 1 1000000 5 "+channel+" - ", "7 99999999999999 1000000 5 "+channel+" - ", "7 x 1 5 "+channel+" - ")}
 	case 2:
 		return []string{"DEL", pick(line, entries)}
 	case 3:
 		return []string{"HSET", pick(line, name), "x", "y"}
-	case 4, 5:
+	case 4, 5, 9, 10:
 		return []string{"DEL", name, pick("z", registers)}
 	case 6, 7:
 		return []string{"HSET", registers, "0", pick("5", "5", "137438953470", "text")}
+	case 8:
+		return []string{"SET", name, reader}
 	}
 	if rng.IntN(2) == 0 {
 		age := strconv.Itoa(100_000 * rng.IntN(1_000_000)) // all differ by more than a test takes, so that lines have one order
