@@ -131,6 +131,11 @@ func TestWhoDoesNotHearIsSkippedAndHasNoKey(t *testing.T) {
 	m.wait(waiter{"deaf", "nobody", 0, ""})
 	require.EqualValues(t, 1, m.pass("t1", "p"))
 	require.EqualValues(t, 0, m.number("DBSIZE"))
+	m.text("SET", "a", "t0")
+	m.wait(waiter{"deaf", "nobody", 0, ""})
+	m.number("DEL", "a")
+	require.EqualValues(t, -1, m.pass("t0", "p"))
+	require.EqualValues(t, 0, m.number("DBSIZE"), "nor of a lost lock")
 }
 
 func TestFreeNameIsShownToTheFirstWhoeverAsks(t *testing.T) {
@@ -191,7 +196,12 @@ func TestFencedGrantsRaiseTheRegister(t *testing.T) {
 	join("t2")
 	require.EqualValues(t, 1, pass("t1", "tag", "the set", "0"))
 	require.False(t, m.exists("a"))
+	m.number("HSET", fencedRegisters, "5", "10")
+	require.Equal(t, "the mark\ng", join("t1")[:10])
+	join("t2")
 	m.number("DEL", fencedMark)
+	require.EqualValues(t, 1, pass("t1", "tag", "the set", "0"), "it is not admitted")
+	require.False(t, m.exists("a"))
 	err := m.do("EVALSHA", Wait.SHA1, "6", "a", lineOf, entriesOf, fencedSet, fencedMark, fencedRegisters,
 		"t3", "7", "50000", "60000", "c", "tag", "0", "", "90000", "the set", "5", "0").Error()
 	require.ErrorContains(t, err, "MUXLOCKSET")
@@ -229,7 +239,7 @@ func TestNothingKeepsAPassFromDeletingTheKey(t *testing.T) {
 
 func TestOnlyFreshEntriesAreGranted(t *testing.T) {
 	m := newMaster(t)
-	m.hear("c")
+	heard := m.hear("c")
 	clock, err := m.do("TIME").AsStrSlice()
 	require.NoError(t, err)
 	seconds, _ := strconv.Atoi(clock[0])
@@ -246,6 +256,9 @@ func TestOnlyFreshEntriesAreGranted(t *testing.T) {
 	m.number("HSET", entriesOf, "t1", "7 "+before+" 60000 50000 c - ")
 	require.EqualValues(t, 2, m.pass("t0", "p"))
 	m.requireTTL(90_000, "a")
+	lease, err := strconv.ParseInt(strings.Fields(<-heard)[3], 10, 64)
+	require.NoError(t, err)
+	require.InDelta(t, 90_000, lease, 5000, "as long as the key has, and no longer")
 }
 
 func TestHundredThousandStaleEntriesCostAFewEach(t *testing.T) {
