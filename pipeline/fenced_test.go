@@ -124,18 +124,24 @@ func TestFencedAcquireIsNotRepeatedBehindItsRelease(t *testing.T) {
 
 // An answer under another mark is of other data: it does not count, and the master is looked at.
 func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
-	for _, op := range []Op{Acquire, Extend} {
+	for _, q := range []Request{{Op: Acquire}, {Op: Extend}, {Op: Wait}, {Op: Acquire, Shared: true}, {Op: Extend, Shared: true}} {
 		inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-			b.started()
-			if op == Extend {
-				require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
-				synctest.Wait()
+			require.True(t, b.started().Lines(t.Context()))
+			ask := func(op Op) Outcome {
+				out, err := b.p.Do(t.Context(), Request{Op: op, Name: "a", Token: "t", TTL: testWait, Origin: OriginForeign, Shared: q.Shared, Line: &Line{Version: 1}})
+				require.NoError(t, err)
+				return out
 			}
+			if q.Op == Extend {
+				require.Equal(t, quorum.Won, ask(Acquire).Verdict)
+			}
+			time.Sleep(20 * time.Millisecond) // all masters have answered
+
 			for i := range 2 { // a copy's: it admits the member's process, too
 				b.servers[i].Set(conn.MarkKey, membership.NewMark(b.p.masters[i].server.RunID, b.p.masters[i].address))
 			}
-			out := b.ask(op, "a")
-			require.Equal(t, quorum.NoQuorum, out.Verdict)
+			out := ask(q.Op)
+			require.Equal(t, quorum.NoQuorum, out.Verdict, "%+v", q)
 			require.Len(t, out.Causes, 2)
 			for _, cause := range out.Causes {
 				require.ErrorContains(t, cause, conn.NotMember)
@@ -146,7 +152,7 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 			require.EqualValues(t, 0b111, b.admitted(), "whoever did it: it is a mark of the member's process")
-			require.Equal(t, quorum.Won, b.ask(Extend, "a").Verdict)
+			require.Equal(t, quorum.Won, ask(Extend).Verdict)
 		})
 	}
 }

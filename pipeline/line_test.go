@@ -185,6 +185,20 @@ func TestGrantCountsWithACheckThatIsYoungEnough(t *testing.T) {
 	}
 }
 
+func TestCheckVouchesFromWhenItWasSent(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		p := b.openWithLines()
+		h := make(heard, 1)
+		p.Listen("n", "t", h)
+		m := p.masters[0]
+		synctest.Wait() // its goroutine sleeps
+		m.vouched(time.Now().Add(-2 * tickPeriod))
+		m.pushed(m.channel, "g\nt\n1\n2000\n0\n-\n-\n-")
+		require.Empty(t, h, "the master may be another since")
+		require.Equal(t, conn.Granted, (<-h).Kind, "with the next check")
+	})
+}
+
 func TestGrantJustAfterAnAdmissionWaitsForNoCheck(t *testing.T) {
 	inLineBubble(t, func(t *testing.T, b *lineBubble) {
 		b.cfg.Queue = conn.FoldFrom - 1 // nothing is measured, so INFO is all that was asked

@@ -367,4 +367,34 @@ var pipelines = []fault{
 		old: "m.hearing = hearing{}", new: "",
 		tests: "pipeline TestMasterThatIsMetAgainHasALineWhenSomebodyAsksForIt",
 	},
+	{
+		what: "the extends of a run have one lease", file: "pipeline/internal/conn/commands.go",
+		old: "q.Op == other.Op && q.TTL == other.TTL && q.Set", new: "q.Op == other.Op && q.Set",
+		tests: "pipeline/internal/conn TestRequestsOfARunAreAlike",
+	},
+	{
+		what: "a reader behind a writer is released as a writer", file: "pipeline/internal/conn/commands.go",
+		old: "return q.Shared == other.Shared && (", new: "return (",
+		tests: "pipeline/internal/conn TestRequestsOfARunAreAlike",
+	},
+	{
+		what: "an MSETEX gives all of it the first one's lease", file: "pipeline/internal/conn/load.go",
+		old: "twice || q.TTL != first.TTL && !l.Fenced {", new: "twice {",
+		tests: "pipeline/internal/conn TestOneMSETEXHasOneLease",
+	},
+	{
+		what: "a reader's vote counts under any mark", file: "pipeline/part.go",
+		old: "err = m.notMarked(mark)\n\t}", new: "if err = m.notMarked(mark); kind == conn.KindShared {\n\t\t\terr = nil\n\t\t}\n\t}",
+		tests: "pipeline TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside",
+	},
+	{
+		what: "a waiter's vote counts under any mark", file: "pipeline/part.go",
+		old: "err = m.notMarked(mark)\n\t}", new: "if err = m.notMarked(mark); kind == conn.KindWait {\n\t\t\terr = nil\n\t\t}\n\t}",
+		tests: "pipeline TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside",
+	},
+	{
+		what: "a check vouches from its answer", file: "pipeline/line.go",
+		old: "m.since = sent\n", new: "m.since = time.Now()\n",
+		tests: "pipeline TestCheckVouchesFromWhenItWasSent",
+	},
 }

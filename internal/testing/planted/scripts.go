@@ -142,4 +142,49 @@ var lua = []fault{
 		old: "redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('GET', KEYS[2]) ~= ARGV[2]", new: "redis.call('GET', KEYS[1]) ~= ARGV[1]",
 		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
 	},
+	{
+		what: "a waiter is granted a lock of another", file: "scripts/wait.lua",
+		old: "if not value and (first == token or ARGV[8] == '1') then", new: "if (not value and first == token) or ARGV[8] == '1' then",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
+	},
+	{
+		what: "a token that waited and was granted stays in line", file: "scripts/wait.lua",
+		old: "    remove(token)\n    local next", new: "    local next",
+		tests: "scripts TestFreeNameIsGrantedToTheFirstOfTheLine",
+	},
+	{
+		what: "a wait does not raise the register", file: "scripts/wait.lua",
+		old: "      call('HSET', KEYS[6], ARGV[11], fence)\n", new: "",
+		tests: "scripts TestFencedGrantsRaiseTheRegister|TestFreeNameIsGrantedToTheFirstOfTheLine; internal/redisfake TestFakeKeepsALineAsAServerDoes",
+	},
+	{
+		what: "a pass deletes another's lock", file: "scripts/pass.lua",
+		old: "if value and value ~= token then return 0 end", new: "",
+		tests: "scripts TestPassGivesTheLockToTheNamedOneElseToTheFirst",
+	},
+	{
+		what: "a pass tells a longer lease than the key has", file: "scripts/pass.lua",
+		old: "{'g', c, version, lease, granted,", new: "{'g', c, version, string.format('%.0f', lease + age), granted,",
+		tests: "scripts TestOnlyFreshEntriesAreGranted",
+	},
+	{
+		what: "a pass gives a lock to who asked too long ago", file: "scripts/pass.lua",
+		old: "age <= stale + 0 and tag", new: "tag",
+		tests: "scripts TestOnlyFreshEntriesAreGranted",
+	},
+	{
+		what: "a pass gives the register as it is", file: "scripts/pass.lua",
+		old: "math.max(register + 1, ARGV[9] + 0)", new: "math.max(register, ARGV[9] + 0)",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
+	},
+	{
+		what: "a master that is not admitted passes a lock on", file: "scripts/pass.lua",
+		old: "type(mark) ~= 'string' or ", new: "",
+		tests: "scripts TestFencedGrantsRaiseTheRegister",
+	},
+	{
+		what: "who does not hear of a lost lock keeps its key", file: "scripts/pass.lua",
+		old: "if not passed then pcall('DEL', name) end", new: "",
+		tests: "scripts TestWhoDoesNotHearIsSkippedAndHasNoKey",
+	},
 }
