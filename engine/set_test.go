@@ -19,6 +19,7 @@ import (
 
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
+	"muxlock/scripts"
 )
 
 func mustAcquireAll(t testing.TB, e *Engine, names ...string) *Set {
@@ -433,6 +434,40 @@ func TestSetHasAFenceForEachName(t *testing.T) {
 			require.Greater(t, l.Fence(), before[l.Name()])
 		}
 		require.NoError(t, set.Release(t.Context()))
+	})
+}
+
+func TestSetIsNotHeldIfTooFewStoreAFenceOfIt(t *testing.T) {
+	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
+		f.spread([]string{"b"}, 0)
+		for _, m := range f.masters {
+			m.Answer(func(words []string) any {
+				if words[0] == "EVALSHA" && words[1] == scripts.FencedExtend.SHA1 {
+					return errors.New("ERR raises nothing")
+				}
+				return nil
+			})
+		}
+		_, err := f.e.TryAcquireAll(t.Context(), []string{"a", "b"}, 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		time.Sleep(time.Second)
+		for _, m := range f.masters {
+			require.Empty(t, m.Value("a")+m.Value("b"))
+		}
+	})
+}
+
+func TestSetIsAsGoodAsTheWorstOfItsLocks(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		set := mustAcquireAll(t, e, "a", "b", "c")
+		for i, l := range set.Locks() {
+			require.NoError(t, l.Extend(t.Context(), time.Duration(20+i%2)*time.Second))
+			l.lease.heldOn.Store(int32(9 - i%2))
+		}
+		require.Equal(t, set.Locks()[0].Until(), set.Until())
+		require.True(t, set.Until().Before(set.Locks()[1].Until()))
+		on, _ := set.HeldOn()
+		require.Equal(t, 8, on)
 	})
 }
 

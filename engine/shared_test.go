@@ -239,6 +239,12 @@ func TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt(t *testing.T) {
 		require.True(t, kept.Valid())
 		time.Sleep(10 * time.Second)
 		require.False(t, kept.Valid())
+
+		mustAcquireShared(t, e, "name", 3*time.Second)
+		kept = mustAcquireShared(t, e, "name", 5*time.Second)
+		require.NoError(t, kept.KeepAlive(0))
+		time.Sleep(time.Minute)
+		require.Greater(t, time.Until(kept.Until()), 3*time.Second, "for the longest that one of them asked for")
 	})
 }
 

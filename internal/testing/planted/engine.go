@@ -452,4 +452,24 @@ var engines = []fault{
 		old: "p.strange = later(p.strange, sightingAt(a.Word, now))", new: "_ = sightingAt",
 		tests: "engine TestSightingOfAStrangerTravelsWithTheLock",
 	},
+	{
+		what: "a set is held though too few store a fence of it", file: "engine/set_contend.go",
+		old: "if !oneOf { // all had", new: "if oneOf && c.e == nil { // all had",
+		tests: "engine TestSetIsNotHeldIfTooFewStoreAFenceOfIt",
+	},
+	{
+		what: "a set is valid until its last lock ends", file: "engine/set.go",
+		old: "return slices.MinFunc(s.locks, func(a, b *Lock) int { return a.Until()", new: "return slices.MaxFunc(s.locks, func(a, b *Lock) int { return a.Until()",
+		tests: "engine TestSetIsAsGoodAsTheWorstOfItsLocks",
+	},
+	{
+		what: "the names of a set that is lost are renewed on", file: "engine/set.go",
+		old: "context.AfterFunc(s.context, s.stopRenewals)", new: "_ = s.stopRenewals",
+		tests: "engine TestLossOfOneNameEndsTheRenewalsOfTheOthers",
+	},
+	{
+		what: "a lease that a reader joins is renewed for what the first asked for", file: "engine/shared.go",
+		old: "\tl.ttl = max(l.ttl, ttl)\n", new: "",
+		tests: "engine TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt",
+	},
 }
