@@ -117,7 +117,7 @@
 // notice, so no ACL should allow these commands.
 //
 // A register is used up after 1.4e11 tokens, less its initial value. One name does that when it is
-// locked at the masters 3,000 times a second for a year, or 30 times a second for a century. From
+// locked at the masters 3,500 times a second for a year, or 35 times a second for a century. From
 // then on, names of that register get ErrRegister; engine/README.md has the remedy.
 //
 // # Waiting

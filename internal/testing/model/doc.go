@@ -91,7 +91,7 @@
 //
 // # Readers and writers
 //
-// A fourth model is that of readers and writers of one name, which the engine does not have yet. A writer's key is a string. The readers' key is a set of
+// A fourth model is that of readers and writers of one name. A writer's key is a string. The readers' key is a set of
 // tokens: each has an expiry by the master's clock, and the key expires with the last of them. A refused writer may set an
 // intent, which refuses new readers and grants nothing. Two properties must hold in every state: a writer holds alone, and
 // no key stays whose release was executed or whose readers are gone. With fencing, the fences of writers grow; readers have
