@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -59,7 +61,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 		fmt.Fprintln(out, "locked", shown(h.names[0]))
 		readInBackground()
 		go func() { // ends with the process
-			if _, err := io.Copy(io.Discard, in); err == nil {
+			if _, err := io.Copy(io.Discard, in); !errors.Is(err, syscall.EIO) { // else a terminal's keys are another's
 				end()
 			}
 		}()

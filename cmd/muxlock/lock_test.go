@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -38,6 +39,29 @@ func TestLockHoldsUntilItsStandardInputEnds(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, s.masters...))
 	require.Equal(t, "locked name\n", j.out.String())
 	require.Empty(t, j.log.String())
+}
+
+// So ends a connection whose other end was killed, or the pair of sockets that some languages use for pipes.
+func TestLockEndsWithAStandardInputThatIsReset(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	server, err := l.Accept()
+	require.NoError(t, err)
+	in, err := server.(*net.TCPConn).File()
+	require.NoError(t, err)
+	j := s.startFrom(t, in, binary, "lock", "name")
+	require.NoError(t, in.Close())
+	require.NoError(t, server.Close())
+	j.out.await(t, "locked name\n")
+	require.NoError(t, client.(*net.TCPConn).SetLinger(0))
+	require.NoError(t, client.Close())
+	require.Zero(t, j.code(t), j.log)
+	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
 func TestASignalEndsLockAndReleases(t *testing.T) {
