@@ -66,8 +66,9 @@ its end. Without a terminal (cron, systemd, CI) the command has its own process 
 the whole group gets them. On a terminal the command shares muxlock's process group: Ctrl-C,
 Ctrl-\ and Ctrl-Z reach it directly. A SIGINT or SIGQUIT to muxlock in the foreground counts
 as such a key. Muxlock passes other signals to the command alone, not to the command's
-children. While Ctrl-Z stops both, the lease runs out. Where nobody could continue them (the
-first process of a container, ssh -t without a shell), Ctrl-Z stops neither.
+children. While Ctrl-Z stops both, the lease runs out. Without a terminal a SIGTSTP to muxlock
+does the same. Where nobody could continue them (the first process of a container, ssh -t
+without a shell), neither is stopped.
 
 If SIGHUP or SIGINT was ignored when muxlock was started (nohup, & in a script), it stays
 ignored, for the command too. SIGQUIT stays ignored if SIGINT was ignored. SIGTERM is never

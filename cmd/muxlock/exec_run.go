@@ -111,15 +111,14 @@ type process struct {
 	*exec.Cmd
 	ended    <-chan struct{}
 	terminal *os.File         // nil: the command has a process group of its own
-	stops    <-chan os.Signal // receives the terminal's Ctrl-Z; nil without a terminal
+	stops    <-chan os.Signal // receives SIGTSTP, the terminal's Ctrl-Z; nil where that is ignored
 }
 
 // start starts the command. On a terminal the command stays in muxlock's process group, so that Ctrl-C and Ctrl-Z reach it.
 func start(c *exec.Cmd) (p *process, err error) {
-	p = &process{Cmd: c}
+	p = &process{Cmd: c, stops: stopKey()} // before the command starts: its first output may be answered with Ctrl-Z
 	p.terminal, err = os.Open("/dev/tty")
 	if err == nil {
-		p.stops = stopKey() // before the command starts: its first output may be answered with Ctrl-Z
 		p.ended, err = child.StartBeside(c)
 	} else {
 		p.ended, err = child.Start(c)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 
@@ -28,4 +29,24 @@ func TestIgnoredSignalsStayIgnoredForMuxlockAndItsCommand(t *testing.T) {
 	all()
 	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t), j.log)
+}
+
+// Otherwise the command would go on after the lease, beside the next holder. timeout(1) gives muxlock a process group that
+// can be stopped.
+func TestASIGTSTPWithoutATerminalStopsTheCommandToo(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.startBy(t, "sh", "-c", `timeout 1000 "$0" "$@"; exit $?`, binary,
+		"exec", "--ttl", "30s", "name", "--", "sh", "-c", `trap 'exit 5' TERM; echo $$ $PPID.; while :; do sleep 0.02; done`)
+	j.out.await(t, ".")
+	var command, muxlock int
+	_, err := fmt.Sscanf(j.out.String(), "%d %d.", &command, &muxlock)
+	require.NoError(t, err)
+	t.Cleanup(func() { syscall.Kill(muxlock, syscall.SIGKILL) })
+	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTSTP))
+	awaitState(t, command, "T")
+	awaitState(t, muxlock, "T")
+	require.NoError(t, syscall.Kill(muxlock, syscall.SIGCONT))
+	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTERM))
+	require.Equal(t, 5, j.code(t), j.log)
 }
