@@ -244,6 +244,7 @@ func (f *lsFlags) scanAll(ctx context.Context, masters []string, client rueidis.
 func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (keys map[lockKey]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
 	template.DisableRetry = true // or it repeats until the timeout, and no error is shown
+	template.Dialer.Timeout = min(f.timeout/2, max(time.Second, 2*f.masterTimeout))
 	option, err := address.Parse(addr, template)
 	if err != nil {
 		return nil, err

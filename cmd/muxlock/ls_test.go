@@ -99,3 +99,16 @@ func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
 	require.Regexp(t, `^NAME .*\n$`, stdout, "what is known is listed")
 	require.Contains(t, stderr, "muxlock: 1 of 1 locks and permits could not be looked at, and may be missing: no quorum of masters: 0 of 3 answered")
 }
+
+func TestLsLeavesAHungMasterAloneInTime(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
+	s.hold(t, "name")
+	require.NoError(t, s.masters[2].Pause())
+	stdout, stderr, code := s.run(t, "ls", "--timeout", "5s")
+	require.NoError(t, s.masters[2].Resume())
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `(?m)^name +held +2 of 3 `, stdout)
+	require.Contains(t, stderr, "muxlock: not scanned: "+s.masters[2].Addr())
+}
