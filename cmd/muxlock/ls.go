@@ -175,7 +175,7 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 		return !errors.Is(err, engine.ErrNoQuorum) && (errors.Is(err, engine.ErrDenied) || errors.Is(err, admin.ErrNotALock) || errors.Is(err, engine.ErrInvalid))
 	})
 	if err := ctx.Err(); err != nil {
-		return err
+		return fmt.Errorf("--timeout %s is over: %w", f.timeout, err)
 	}
 	if err := f.write(cmd.OutOrStdout(), l); err != nil || len(unknown) == 0 {
 		return err

@@ -112,3 +112,16 @@ func TestLsLeavesAHungMasterAloneInTime(t *testing.T) {
 	require.Regexp(t, `(?m)^name +held +2 of 3 `, stdout)
 	require.Contains(t, stderr, "muxlock: not scanned: "+s.masters[2].Addr())
 }
+
+func TestLsSaysThatItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	redistest.Put(t, s.masters, "name", "one")
+	var addrs []string
+	for _, m := range s.masters {
+		addrs = append(addrs, deafOnceScanned(t, m))
+	}
+	_, stderr, code := s.run(t, "ls", "--masters", strings.Join(addrs, ","), "--master-timeout", "4s", "--timeout", "3s")
+	require.Equal(t, exitRun, code)
+	require.Equal(t, "muxlock: --timeout 3s is over: context deadline exceeded\n", stderr)
+}
