@@ -58,7 +58,7 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 			if err != nil {
 				return err
 			}
-			cfg.Fencing, cfg.TTL = true, cfg.MaxTTL
+			cfg.Fencing, cfg.TTL, cfg.MastersAreDurable = true, cfg.MaxTTL, f.durable
 			if e, err = engine.New(ctx, cfg); err != nil {
 				return err
 			}

@@ -196,3 +196,17 @@ func TestRepairDoesNotWaitForAMasterOfASetThatWasBegun(t *testing.T) {
 	_, stderr, code = muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Zero(t, code, stderr)
 }
+
+func TestRepairOfDurableMastersWaitsForNone(t *testing.T) {
+	t.Parallel()
+	servers := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}})
+	addrs := strings.Join(redistest.Addrs(servers), ",")
+	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--max-ttl", "1h", "--masters", addrs)
+	require.Zero(t, code, stderr)
+	restart(t, servers[0])
+	_, list := members(t, redistest.Addrs(servers))
+	require.Contains(t, list[0].State, "was restarted: votes in 1h", "else")
+	stdout, stderr, code := muxlock(t, "masters", "repair", "--durable-masters", "--masters", addrs)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "all 3 masters are admitted members of one set")
+}
