@@ -121,7 +121,9 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 	ctx, stop := untilSignal(cmd)
 	defer stop()
 	late := time.AfterFunc(time.Second, func() {
-		say(cmd.ErrOrStderr(), "%s left: the masters are watched; Ctrl-C is safe, run it again then", (wait(cfg) - time.Second).Round(time.Second))
+		if !f.fresh {
+			say(cmd.ErrOrStderr(), "%s left: the masters are watched; Ctrl-C is safe, run it again then", (wait(cfg) - time.Second).Round(time.Second))
+		}
 	})
 	err = admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
 	late.Stop()

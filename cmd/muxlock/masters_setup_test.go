@@ -120,3 +120,14 @@ func TestInitMayBeCutAndRunAgain(t *testing.T) {
 	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--masters", strings.Join(addrs, ","))
 	require.Zero(t, code, stderr)
 }
+
+func TestInitOfNewMastersAnnouncesNoWait(t *testing.T) {
+	t.Parallel()
+	servers := redistest.Masters(t, 3)
+	require.NoError(t, servers[2].Pause())
+	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--master-timeout", "2s", "--masters", strings.Join(redistest.Addrs(servers), ","))
+	require.NoError(t, servers[2].Resume())
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "every master must be up")
+	require.NotContains(t, stderr, "left")
+}
