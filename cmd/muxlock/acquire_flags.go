@@ -115,7 +115,7 @@ func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, e
 	case late:
 		e = exit{exitTimeout, fmt.Sprintf("%s not acquired within %s: %v", quoted(names), c.wait, err)}
 	case !taken:
-		return inFlags(err)
+		return err
 	}
 	if taken && c.quiet {
 		e.text = ""

@@ -80,7 +80,7 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	}
 	report, err := check(cmd.Context(), cfg)
 	if err != nil {
-		return inFlags(err)
+		return err
 	}
 	seen, found := watch.Masters(cmd.Context(), masters, f.length)
 	report.Add(append(found, judgeProcessors(os.DirFS("/")))...)

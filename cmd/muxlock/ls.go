@@ -145,7 +145,7 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	defer cancel()
 	locks, err := connect(ctx, cfg)
 	if err != nil {
-		return inFlags(err)
+		return err
 	}
 	defer locks.Close()
 	l := listing{SchemaVersion: 1}

@@ -51,6 +51,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	holdersLog := newBacklog(os.Stderr)
 	cmd, err := root(holdersLog).ExecuteC()
+	err = inFlags(cmd, err)
 	code, text := outcome(cmd, err)
 	log := cmd.ErrOrStderr()
 	if text != "" {
@@ -154,9 +155,13 @@ func outcome(cmd *cobra.Command, err error) (code int, text string) {
 }
 
 // inFlags rewords an engine's error: if the engine refused an argument or a flag, it returns a usage error that names it.
-func inFlags(err error) error {
+func inFlags(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, engine.ErrInvalid) {
 		return err
+	}
+	ttl := "--ttl "
+	if cmd.Flag("ttl") == nil { // the command asks for no lease
+		ttl = "--max-ttl "
 	}
 	invalid := engine.ErrInvalid.Error() + ": "
 	text := strings.ReplaceAll(err.Error(), ": "+invalid+"Masters", "") // of a group, which stands before
@@ -165,7 +170,7 @@ func inFlags(err error) error {
 	}
 	for _, name := range []struct{ field, flag string }{
 		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"Groups", "--groups"}, {"Next", "--next-groups"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
-		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", "--ttl "}, {"name ", "NAME "},
+		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", ttl}, {"name ", "NAME "},
 	} {
 		if rest, ok := strings.CutPrefix(text, name.field); ok {
 			text = name.flag + rest

@@ -180,5 +180,5 @@ func changeFailed(ctx context.Context, err error) error {
 	case errors.Is(err, admin.ErrMembersLost):
 		return fmt.Errorf("%w (--recover --above FENCE)", err)
 	}
-	return inFlags(err)
+	return err
 }

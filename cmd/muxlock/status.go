@@ -88,12 +88,12 @@ func inspect(ctx context.Context, config func() (groups.Config, error), name str
 		locks, err = connect(ctx, cfg)
 	}
 	if err != nil {
-		return nil, admin.Inspection{}, inFlags(err)
+		return nil, admin.Inspection{}, err
 	}
 	i, err := admin.Inspect(ctx, locks, name)
 	if len(i.Masters) == 0 {
 		locks.Close()
-		return nil, i, inFlags(err)
+		return nil, i, err
 	}
 	return locks, i, err
 }
