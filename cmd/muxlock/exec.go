@@ -136,7 +136,10 @@ func namesAndCommand(cmd *cobra.Command, args []string) error {
 		return errors.New("the command is missing after --")
 	}
 	for i, name := range args[:cmd.ArgsLenAtDash()] {
-		if slices.Contains(args[:i], name) {
+		switch {
+		case name == "":
+			return errEmptyName
+		case slices.Contains(args[:i], name):
 			return fmt.Errorf("NAME %q is there twice", name)
 		}
 	}

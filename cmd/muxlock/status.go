@@ -67,15 +67,19 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 	return cmd
 }
 
+var errEmptyName = errors.New("NAME is empty")
+
 // oneName requires exactly one argument, NAME.
 func oneName(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
+	switch {
+	case len(args) == 0:
 		return errors.New("NAME is missing")
-	case 1:
-		return nil
+	case len(args) > 1:
+		return fmt.Errorf("one NAME at a time, got %q", args)
+	case args[0] == "":
+		return errEmptyName
 	}
-	return fmt.Errorf("one NAME at a time, got %q", args)
+	return nil
 }
 
 // inspect asks the masters about a name. The engine is nil if the masters could not be asked. Otherwise the caller

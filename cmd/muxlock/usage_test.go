@@ -122,6 +122,15 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	}
 }
 
+// An empty variable of a script would else wait for masters that are down.
+func TestAnEmptyNameIsRefusedBeforeTheMastersAreAsked(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"exec", "--wait", "1s", "a", "", "--", "true"}, {"lock", "--wait", "1s", ""}, {"status", ""}, {"release", "--force", "--yes", ""}} {
+		_, stderr, _ := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), args...)
+		require.Equal(t, "muxlock: NAME is empty\nSee muxlock "+args[0]+" --help.\n", stderr)
+	}
+}
+
 func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
 	t.Parallel()
 	requireRefused(t, map[string]string{
