@@ -231,6 +231,8 @@ func (s *settings) read(name string) (map[string]string, error) {
 		switch _, twice := values[variable]; {
 		case !ok || !strings.HasPrefix(variable, variablePrefix):
 			return nil, usagef("%s is not like MUXLOCK_MASTERS=a:6379,b:6379,c:6379", at)
+		case variable == "MUXLOCK_CONFIG":
+			return nil, usagef("%s: a file names no other file of settings", at)
 		case !slices.Contains(known, variable):
 			return nil, usagef("%s: there is no setting %s%s", at, variable, suggestion(variable, "", known))
 		case twice:

@@ -188,6 +188,7 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 		"\nsecret=secret\n":                                  "line 2 is not like",
 		"MUXLOCK_MASTER=a:1\n":                               "line 1: there is no setting MUXLOCK_MASTER; did you mean MUXLOCK_MASTER",
 		"MUXLOCK_USER=a\nMUXLOCK_USER=b\n":                   "MUXLOCK_USER is there twice",
+		"MUXLOCK_CONFIG=other\n":                             "line 1: a file names no other file of settings",
 		"MUXLOCK_MAX_TTL=secret\n":                           "MUXLOCK_MAX_TTL in " + file + ": not a duration",
 		"MUXLOCK_PASSWORD=secret\nMUXLOCK_PASSWORD_FILE=x\n": "are both in",
 	} {
