@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -199,8 +200,11 @@ func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {
 	}
 	c := &exec.Cmd{Path: path, Args: command, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	c.Env = os.Environ()
-	if cfg.Fencing && !f.shared {
-		c.Env = append(c.Env, f.fenceEnv+"="+h.fences())
+	switch fence := f.fenceEnv + "="; {
+	case cfg.Fencing && f.shared: // that of a lock around this one
+		c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, fence) })
+	case cfg.Fencing:
+		c.Env = append(c.Env, fence+h.fences())
 	}
 	if f.permits > 0 {
 		c.Env = append(c.Env, "MUXLOCK_SLOT="+strconv.Itoa(h.lock.(*engine.Lock).Slot()))

@@ -106,6 +106,7 @@ func TestACommandHasTheSlotOfItsPermitAndAReaderHasNoFence(t *testing.T) {
 	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, first.out.String())
 	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, second)
 	require.NotEqual(t, first.out.String()[:3], second[:3])
+	s.env = append(s.env, "MUXLOCK_FENCE=7") // of a lock around this one
 	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "--shared", "a", "--", "sh", "-c", show)
 	require.Zero(t, code, stderr)
 	require.Equal(t, "<> <>\n", stdout)
