@@ -154,7 +154,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 
 // persist makes attempts until one succeeds, the last one fails, or an error comes. It rests between attempts, and rest
 // may return the result, too. A returned error is joined to the last attempt's.
-func persist[T any](ctx context.Context, attempt func(context.Context) (*T, step, error), rest func(context.Context, step) (*T, error)) (*T, error) {
+func persist(ctx context.Context, attempt func(context.Context) (*Lock, step, error), rest func(context.Context, step) (*Lock, error)) (*Lock, error) {
 	var last error // of the attempt before
 	for {
 		got, next, err := attempt(ctx)

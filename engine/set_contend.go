@@ -28,6 +28,7 @@ type setContender struct {
 	shards    []*shard     // of the keys, in the order in which they are locked
 	turn      *nameState   // the name at which it has its turn; nil: none
 	all       bool         // it contends for all
+	set       *Set         // that it got
 }
 
 func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, waitWhenFull bool) (*Set, error) {
@@ -49,7 +50,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 		return nil, err
 	}
 	c.shards = e.names.shardsOf(keys)
-	s, err := persist(ctx, c.attempt, c.rest)
+	_, err = persist(ctx, c.attempt, c.rest)
 	if err != nil {
 		name := c.name[len(e.cfg.Prefix):]
 		if err = e.unlessKnown(c.name, errUnanswered, err); !errors.Is(err, ErrDenied) { // the masters do not say which name that is
@@ -59,13 +60,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	}
 	c.leave()
 	c.leaveReaders(err != nil)
-	return s, err
-}
-
-// rest waits for the busy name, as a contender for that name does.
-func (c *setContender) rest(ctx context.Context, next step) (*Set, error) {
-	_, err := c.contender.rest(ctx, next)
-	return nil, err
+	return c.set, err
 }
 
 // queueAll makes c the contender for all names, at once or after its turn at each that is busy in this process.
@@ -147,9 +142,9 @@ func (c *setContender) leave() {
 	c.all, c.turn = false, nil
 }
 
-// attempt contends for all names and asks the masters once, as contender.attempt does. Then c contends no more.
-func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
-	e := c.e
+// attempt contends for all names and asks the masters once, as contender.attempt does: it returns the first lock of the set.
+// Without one, c contends no more if it is to try again.
+func (c *setContender) attempt(ctx context.Context) (*Lock, step, error) {
 	if err := c.queueAll(ctx); err != nil {
 		return nil, step{}, err
 	}
@@ -157,31 +152,28 @@ func (c *setContender) attempt(ctx context.Context) (*Set, step, error) {
 	if err != nil {
 		return nil, step{}, err
 	}
-	next, outs := a.next, a.outs
+	next := a.next
 	if next.hold {
-		s, err := c.takeAll(a.reqs, outs, a.start)
-		if err == nil {
-			return s, next, nil
+		if c.set, err = c.takeAll(a.reqs, a.outs, a.start); err == nil {
+			return c.set.locks[0], next, nil
 		}
 		next = c.retry(err)
 	}
 	kept := 0 // the name that most masters called held
-	for i := range outs {
-		if outs[i].Held > outs[kept].Held {
+	for i := range a.outs {
+		if a.outs[i].Held > a.outs[kept].Held {
 			kept = i
+		}
+		if i != a.best {
+			a.reqs[i].Alone = a.outs[i].Denied != nil
+			c.e.undo(a.reqs[i])
 		}
 	}
 	c.keptBy(c.states[kept])
-	e.counts.attempt(next, outs[a.best])
-	c.state.failedFor(next.kind)
-	for i := range outs {
-		a.reqs[i].Alone = outs[i].Denied != nil
-		e.undo(a.reqs[i])
-	}
+	next = c.refused(&a.reqs[a.best], &a.outs[a.best], next)
 	if next.again {
 		c.leave()
 	}
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), outs[a.best])
 	return nil, next, nil
 }
 
