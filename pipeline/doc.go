@@ -6,8 +6,8 @@
 //
 // The naive way to ask N masters is a goroutine per master and call: N goroutines, N pooled
 // connections, N writes, N reads and N wake-ups for each lock and each unlock. Under load nearly
-// all of that is overhead: a server spends under a microsecond on a SET and five to ten on
-// receiving it. The caller spends as much again per master on sending.
+// all of this is overhead: a server executes a SET in under a microsecond, and takes five to ten
+// to receive it. The caller takes as long again, per master, to send it.
 //
 // "Poor man's multiplexing" sends to all masters, then reads from all, with non-blocking sockets.
 // This package does that for all callers at once. The calls that arrive while the masters are
@@ -22,60 +22,60 @@
 //	push: queue, under mu
 //	  formLocked: the queue becomes a round,
 //	      encoded once, a part per master <------ complete: it gives enough
-//	    sendUnsentLocked: as much of what               masters room
-//	      waits as the pace allows becomes flights
+//	    sendUnsentLocked: unsent commands               masters room
+//	      become flights, as many as the pace allows
 //	unlockAndWrite: all masters, without waiting -------------------------> batch script
 //	park on call.done                      serve: replies of the oldest <------- replies
 //	                                         flight
 //	                                       part.read: replies -> voteLocked
 //	wake, once <--------------------------- call.decide: the first vote that settles the verdict
-//	Outcome                                the slower masters vote on, into the round only
+//	Outcome                                slower masters vote later, into the round only
 //
-// A caller forms and writes a round if enough masters have room for it. Else a reader does, when
-// the answers of its master give enough of them room. A few calls need room at as many masters as
-// can decide them. Many wait for all but one of the masters that keep pace (shouldFormLocked). So
-// nothing waits for a timer, a lone call is sent at once, and rounds grow with the load. Releases
-// come first, then extends, then acquires (queue).
+// A caller forms and writes a round if enough masters have room for it. Else a reader does, once
+// its master's answers have made enough room. A few calls need room at a quorum of masters. Many
+// calls need room at all but one of the prompt masters (shouldFormLocked). So nothing waits for a
+// timer, a lone call is sent at once, and rounds grow with the load. Releases come first, then
+// extends, then acquires (queue).
 //
-// Room is how many writes and requests may be on the wire to a master. It follows from what the
-// master was measured to do (package pace). What does not fit waits for the master, in pieces if it
-// must. A master slower than the others takes all that waits in one write when it has room: being
-// late never makes it later. If a lock's acquire and release both wait, neither is sent (compact): a
-// master cannot have granted what it was never asked. If too much waits even so, the master is
-// behind: rounds skip it until it has caught up. It is not set aside for that.
+// Room is how many writes and requests may be on the wire to a master. Package pace derives it from
+// measurements. Requests beyond it wait for the master, and may be sent in pieces. A slow master
+// with room takes as many waiting requests as fit in one write: being late never makes it later. If
+// a lock's acquire and release both wait, neither is sent (compact): a master cannot have granted a
+// lock that it was never asked for. If too many requests wait even so, the master is behind: rounds
+// skip it until it has caught up. It is not set aside.
 //
-// Order holds on the one connection: a release is written after its acquire, and so is executed
-// after it. What is repeated runs behind what was sent meanwhile. So an acquire is not repeated
-// if its release is among that (repeatLocked).
+// The one connection keeps the order: a release is written, and so executed, after its acquire. A
+// repeated command runs behind the commands sent meanwhile. So an acquire is not repeated if its
+// release was formed meanwhile (repeatLocked).
 //
 // # Who owns what
 //
 //	call           its caller; the round's while state is waiting; after the caller
 //	               left, nobody's (the collector's)
 //	queue          Pipeline.mu
-//	master         each of its structs says: Pipeline.mu guards most; run alone writes link
-//	               and server, so it may read them without
+//	master         stated at each of its structs: Pipeline.mu guards most; only run writes
+//	               link and server, so run may read them without mu
 //	round          fixed once encoded, but for calls, ballots and causes (round.mu);
 //	               recycled by the last master that leaves it
-//	connection     dialled, read and closed by its master's reader; written by whoever has
-//	               set writing: whoever formed a round or, if the socket does not take all
-//	               at once, the master's writer (write)
+//	connection     dialled, read and closed by its master's reader; written by the
+//	               goroutine that has set writing: it formed a round or, for bytes that the
+//	               socket did not take at once, is the master's writer (write)
 //	subscriptions  Wakeups.mu; each ends with its last waiter (package wakeup)
 //	goroutines     a reader and a writer per master, and one that ticks; started by New,
 //	               awaited by Close. From the first Await on, a tracker per master, which
-//	               has a connection of its own while names are awaited. User code that
-//	               does not return is left behind
+//	               has a connection of its own while names are awaited. Goroutines in user
+//	               code that does not return are left behind
 //
 // Lock order: Pipeline.mu before round.mu and Wakeups.mu. None is held during I/O.
 //
-// # Rooms
+// # Internal packages
 //
-// This package has the way of a call. Rooms beside it do not know how rounds are formed:
+// This package has the path of a call. Its internal packages do not know how rounds are formed:
 //
 //	internal/conn         a connection: dialling, the wire, commands in a dialect, what replies mean
-//	internal/wakeup       notifying those who wait for a name: subscriptions, a tracker per master
+//	internal/wakeup       notifying the waiters of a name: subscriptions, a tracker per master
 //	internal/membership   when a master may vote; the set; what operators do to masters
-//	internal/pending      what may be at a master, and the releases that it still needs; pure
+//	internal/pending      which locks may be at a master, and which releases it still needs; pure
 //	internal/pace         how much a master is sent at once; pure
 //
 // Package membership has the rule and the commands of an admission. Its steps are here (member,
@@ -84,68 +84,68 @@
 // Files of this package:
 //
 //	pipeline, call, queue, form, round, part   from a caller to a round and its votes
-//	send, write, receive, flight   a master's share: what waits, is written, is answered, is on the wire
+//	send, write, receive, flight   a master's requests: waiting, being written, answered, on the wire
 //	master, probe                  connecting, and admitting a master to rounds
-//	standing, stats                what Config.Changed and Stats report of it
+//	standing, stats                what Config.Changed and Stats report of a master
 //	optimism                       when to ask for many acquires at once, with a native command
 //	member, register_restore       fencing: the steps of an admission
 //	hung_master, setaside          finding a hung master, and taking it out of rounds
 //	pending_batch                  sending pending releases
-//	await, inspect, ready          waiting for a name, and for a quorum; what is under a name, for people
+//	await, inspect, ready          waiting for a name; a name's value, for people; waiting for a quorum
 //
 // # A master that does not answer
 //
 // A hung master (hung_master), an error, or a reply about the whole server (LOADING, READONLY, OOM,
 // BUSY, a command that the ACL forbids, ...) ends the connection. The master is set aside
 // (setaside), and rounds are decided without it. An error about one name is only an unknown vote on
-// one call. The reader probes the master with growing, jittered pauses, each time on a fresh
-// connection: its identity, the scripts, the pending releases, a trial lock. Only then is it
-// admitted again, through one gate: admit (probe). The reader calls Config.Changed when the master
-// is set aside, when it is up but must wait, and when it votes.
+// one call. The reader then probes the master with growing, jittered pauses, each time on a fresh
+// connection. A probe checks its identity, loads the scripts, sends the pending releases and tries
+// a lock. Only admit (probe) lets the master in again. The reader calls Config.Changed when the
+// master is set aside, when it is up but must wait, and when it votes.
 //
 // # A master that was restarted
 //
-// run_id identifies the server, and master_replid its data. A check asks for the latter (newCheck).
-// Another server, or one with other data, may be empty, and would grant what somebody still holds.
-// It is admitted like any other, and sent releases and extends: they do no harm if there is no key
-// (with fencing, releases alone: extends could not count).
-// Acquires are left out (part) until Config.Wait has passed since the server was seen first. They
-// count as unknown there, so that a quorum is still one of all masters. membership.Server has the
-// rule, also for a first meeting. Nothing is done at the end of the wait: the next round is sent
-// whole.
+// run_id identifies the server, and master_replid its data. A check asks for master_replid
+// (newCheck). Another server, or other data, may lack a lock that somebody still holds, and would
+// grant it again. Such a master is admitted like any other. It gets releases and extends, which do
+// no harm if there is no key (with fencing releases alone: its votes on extends could not count).
+// It gets no acquires (part) until Config.Wait has passed since the
+// server was first seen. Until then its votes on acquires are unknown, so that a quorum is still a
+// quorum of all masters. membership.Server has the rule, also for a first meeting. Nothing is done
+// at the end of the wait: the next round is sent whole.
 //
 // # Fencing
 //
 // A fenced acquire is a call of one script, which checks the set's description, moves the registers
 // and sets the keys. Package fencing has the rule, and internal/testing/model checks it. The round
-// counts by master who grants a token and who stores it (round.grants). If it must, the engine
-// raises a token with an Extend, where only the masters that granted it count (Request.Among).
+// notes the token that each master granted (round.grants). If too few masters store the attempt's
+// token, the engine raises it with an Extend, where only masters that granted count (Request.Among).
 //
-// Rounds in flight keep the conditions of the rule. There is one grant per attempt: an acquire that
-// is repeated was not executed before. A late master, whose acquires were skipped or dropped, has
-// smaller registers and grants less; it counts for a token only where it stores as much. To make
-// that rare, each acquire proposes one token to all masters, above all tokens that this process has
-// seen. A master gets the registers of acquires that were dropped (newRaising). A grant that
-// arrives after the verdict is in no Outcome, so it cannot be counted. An Extend carries the token,
-// too: masters keep it although they come and go in the life of a lock.
+// Rounds in flight meet the conditions of the rule. There is one grant per attempt: a repeated
+// acquire was not executed before. A late master, whose acquires were skipped or dropped, has
+// smaller registers and grants smaller tokens; it counts for a token only if it stores that much.
+// To make smaller grants rare, each acquire proposes one token to all masters, above all tokens that
+// this process has seen, and a late master gets the registers of its dropped acquires (newRaising).
+// A grant that arrives after the verdict is in no Outcome, so it cannot be counted. An Extend
+// carries the token, too: so masters store it although they come and go in the life of a lock.
 //
 // A master votes while it is a member (member): its description is the one that New adopted, and
-// its mark names it and the process of its session. The script refuses an acquire unexecuted if
-// it finds another description or no mark. Every answer comes with the mark, since a round is
-// encoded once for all masters and can expect none. An answer with another mark than the
-// session's is no vote, although it was executed; the release that follows undoes it. In both
-// cases the master is set aside and looked at again. So a process that was stopped while a master
-// was flushed or copied learns it from the answer itself, and not from a tick.
+// its mark names the master and the server process of its session. The script refuses an acquire
+// unexecuted if it finds another description or no mark. Every answer carries the mark: a round is
+// encoded once for all masters, so it cannot name the mark to expect. An answer with another mark
+// than the session's is no vote, although the acquire was executed; the release that follows undoes
+// the acquire. In both cases the master is set aside and looked at again. So a process that was
+// stopped while a master was flushed or copied learns of it from the answer itself, not from a tick.
 //
 // # Pending releases
 //
 // An acquire whose answer never came is in doubt: it may have been executed, or may still be. It is
 // released like any other. If the master is away by then, the release is pending. Package pending
-// knows which releases are, and why each is sent twice.
+// says which releases are pending, and why each is sent twice.
 //
 // # From one holder to the next
 //
-// A name that many want goes on in the cheapest way there is:
+// A lock with many waiters goes to the next in the cheapest way available:
 //
 //	             waits in this process,
 //	Release ---> bound not reached --------> handed over: no request (engine/handover.go)
@@ -159,50 +159,50 @@
 //	             no line is known of                              lines, each contender after a delay
 //	                                                              (engine/contend.go): two round trips
 //
-// The first way knows no other process, so it is bounded. The second keeps the order among
-// processes, and wakes one. The third needs nothing of servers but client tracking. It also finds
-// what the others cannot: a holder that died, and clients of other libraries.
+// The first way ignores other processes, so it is bounded. The second keeps the order among
+// processes, and wakes one waiter. The third needs nothing of servers but client tracking. It also
+// notices holders that died, and clients of other libraries.
 //
-// A token stands in line by a Wait; whoever has the lock passes it on by a Pass. The push comes on
-// the connection of rounds, not on the tracker's. So it is in order with the replies, is heard for
-// as long as the connection lives, and belongs to the session that the probe has looked at. A
-// connection subscribes when somebody first asks for lines (Lines). Each has a channel of its own,
-// so a round with a Wait is encoded for each master. A grant by push is a vote, and counts under
-// the conditions of one (master.pushed).
+// A Wait puts a token in line; a Pass by the holder passes the lock on. The push comes on the
+// connection of rounds, not on the tracker's. So pushes are in order with the replies, are heard
+// for as long as the connection lives, and belong to the session that the probe has checked. A
+// connection subscribes when somebody first asks for lines (Lines). Each connection has its own
+// channel, so a round with a Wait is encoded for each master. A grant by push is a vote, and counts
+// under the same conditions (master.pushed).
 //
-// A Wait is of the class of acquires, a Pass of that of releases. A connection without a line is
-// sent a Pass as a Release, and so is a pending one repeated. That leaves the token's entry in line.
-// Nobody hears its channel, so it is skipped; but for the dead-peer time the master may count the
-// connection that died, and pass a lock to the token. The second Release deletes that.
+// A Wait is queued with the acquires, a Pass with the releases. On a connection without a line a
+// Pass is sent as a Release, and so is a pending Pass. The Release leaves the token's entry in line.
+// The master skips the entry, since nobody hears its channel. But for the dead-peer time it may
+// count the dead connection as a listener, and pass a lock to the token. The second Release deletes
+// the key of that lock.
 //
 // # Folding
 //
 // An acquire is a plain SET, or one of many in an MSETEX. From conn.FoldFrom on, extends and
 // releases travel as calls of one script that works through them in order. A round puts its
 // releases first, so that the script takes them all with one MGET and one DEL: 0.7 us of server
-// time each, beside 2.1 by a script each. That order is safe. A release arrives only after the
-// round of its own acquire was formed. All else in a round is under way at the same time, in no
-// order that anybody could have observed. Requests of one kind keep their order of arrival.
+// time each, against 2.1 with a script each. That order is safe. A release arrives only after the
+// round of its own acquire was formed. All other requests of a round are under way at the same
+// time, in no order that anybody could observe. Requests of one kind keep their order of arrival.
 // BenchmarkFold has the figures.
 //
-// A round is encoded once per dialect, and each master is sent it in its own. An MSETEX NX takes
-// all of its locks or none. After a refusal each name is asked for alone, under the rule for what
-// was not executed: an acquire is left out if its release has been formed meanwhile. Names that
-// are contended, or there twice, stay out of MSETEX. A server that refuses often is asked singly
-// for a while (optimism).
+// A round is encoded once per dialect, and sent to each master in the master's dialect. An MSETEX NX
+// takes all of its locks or none. After a refusal each acquire is repeated alone, unless its release
+// has been formed meanwhile. Contended names stay out of MSETEX, and no MSETEX has a name twice. A
+// server that refuses often gets acquires singly for a while (optimism).
 //
 // The acquires of a set (Request.Set) are neighbours in the queue, and stay together from there on: in
-// a round, in a command, when a late master drops what is obsolete, when what was not executed is asked
-// for again. Each master takes all of them or none. So they have the same votes, and each is otherwise an
-// acquire like others, with its own release. The script takes those that MSETEX does not: by a MSETNX and a
-// PEXPIRE for each. Its answer says which name is held.
+// a round, in a command, when the obsolete requests of a late master are dropped, and when they are
+// repeated. Each master grants all of them or none, so they have the same votes. Otherwise each is an
+// acquire like others, with its own release. The script takes sets that MSETEX does not, by an MSETNX
+// and a PEXPIRE for each name. Its answer says which name is held.
 //
-// A choice (Request.OneOf) stays together as a set does. Each master grants the first of it that is free, and answers
-// for each that it is held, granted or not tried. At most one wins, since a master grants one. When the last master has
-// answered, the round releases those that did not win and may be somewhere.
+// A choice (Request.OneOf) stays together like a set. Each master grants the first free name of it, and answers for each
+// name that it is held, granted or not tried. At most one name wins, since a master grants one. After the last master's
+// answer, the round releases each name that did not win, but that a master granted or may have granted.
 //
 // If an ACL denies a name of a folded call, the server refuses the call unexecuted, and each
-// entry is asked for again, alone. A plain acquire is alone anyway, and so is the release of a
+// entry is repeated alone. A plain acquire is alone anyway, and so is the release of a
 // denied name (Request.Alone).
 //
 // # The wire
@@ -214,9 +214,9 @@
 //
 // # Tried and refused
 //
-// One round in flight per master, however far: an acquire a millisecond away takes 1.7 times a
-// lone caller's. A least time between rounds: as slow as one in flight. A goroutine per master
-// that writes its own socket: a lone caller waits for a hand-over more. Extends by SET IFEQ: in
+// One round in flight per master, however far: an acquire a millisecond away takes 1.7 times as long
+// as a lone caller's. A least time between rounds: as slow as one round in flight. A goroutine per
+// master that writes its own socket: a lone caller waits for one more hand-over. Extends by SET IFEQ: in
 // Redis 8.6.3 a key that it sets while the server's table is being resized may outlive its
 // deletion, about once in 10,000 cycles, and the lock with it. Tokens in one argument, cut apart
 // or unpacked (cmsgpack, cjson) in Lua: cheaper to send, dearer to run. Acquires in the script,
@@ -229,18 +229,18 @@
 //
 // # Non-obvious
 //
-// What is not obvious in a room, or about one function, stands there.
+// What is not obvious in an internal package, or about one function, is noted there.
 //
-//   - A verdict of "no quorum" waits while refusals to come could make it "denied": the two ask
+//   - A verdict of "no quorum" waits while further refusals could make it "denied": the two ask
 //     different things of the caller.
 //   - A read deadline is set when the last one has passed, not for each round.
 //   - A call is abandoned by compare-and-swap. If the voter wins, the caller takes the verdict
 //     although its ctx has ended: the lock exists and must not be forgotten.
-//   - A length of -2, a deeply nested reply or one that was not asked for ends the process in
-//     rueidis, also from a goroutine of its own. Whatever listens at an address could send it.
-//   - A late master that was sent neither the acquire nor the release of a lock does not have it:
-//     its vote on the release is a yes.
+//   - A length of -2, a deeply nested reply or an unrequested reply crashes the process in rueidis,
+//     even in rueidis's own goroutine. Whatever listens at an address could send one.
+//   - A late master that was sent neither the acquire nor the release of a lock does not have the
+//     lock: its vote on the release is a yes.
 //   - A server quotes the arguments of a command that it does not know: a token, or the password
-//     if AUTH was renamed. Errors lose them where they are read: replies in resp.Read, a
+//     if AUTH was renamed. Errors are stripped of them where they are read: replies in resp.Read, a
 //     script's answer in conn.faultOf, rueidis's errors in conn.Dial.
 package pipeline

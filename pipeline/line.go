@@ -15,25 +15,25 @@ import (
 	"muxlock/scripts"
 )
 
-// This file lets tokens stand in line at the masters (scripts/wait.lua) and hear when they are passed a lock
+// This file puts tokens in line at the masters (scripts/wait.lua) and receives the locks that are passed to them
 // (scripts/pass.lua).
 //
-// A master tells of a lock that was passed on by a push on the connection of rounds. So a push comes in order with the
-// replies, and ends with the connection: nobody hears the channel of an entry in data that come from before a restart. The
-// connection subscribes when somebody first asks for a line (Lines), and only if it has RESP3 and a trial of the scripts
-// succeeds. Until then it is as if there were no lines.
+// A master pushes the grant of a passed lock on the connection of rounds. So pushes come in order with the replies, and
+// end with the connection: nobody hears the channel of an entry in data from before a restart. The connection subscribes
+// when somebody first asks for a line (Lines), and only if it has RESP3. There is no line until a trial of the scripts
+// has succeeded.
 
-// A hearing is what a connection hears.
+// A hearing is a connection's subscription to its channel.
 type hearing struct {
-	channel string // that it asked to hear; "": it did not try yet; guarded by Pipeline.mu
-	able    bool   // it hears, and the scripts may be called; guarded by Pipeline.mu
+	channel string // to subscribe to; "": the connection did not try yet; guarded by Pipeline.mu
+	able    bool   // it is subscribed, and may call the scripts; guarded by Pipeline.mu
 	why     error  // why it is not able; nil: it is, or that is not known yet; guarded by Pipeline.mu
 
-	since time.Time // when the last look was sent that was answered; owned by run
+	since time.Time // when the last answered check was sent; owned by run
 	held  []string  // grants that wait for a check; owned by run
 }
 
-// mostLineTrials is how many connections in a row may end while they try a line.
+// mostLineTrials is how many connections in a row may end during the trial of a line.
 const mostLineTrials = 3
 
 var (
@@ -41,14 +41,14 @@ var (
 	errLineTrials = fmt.Errorf("%d connections in a row ended while they tried a line", mostLineTrials)
 )
 
-// Bounds of what is heard: whoever publishes more forges it.
+// Bounds of pushes: messages beyond them are forged.
 const (
 	mostHeld   = 1024              // grants that wait for a check
 	mostPushed = 4 * conn.MaxValue // bytes of a message: three tokens, a mark and numbers
 )
 
-// Lines reports whether a quorum of masters has lines. It prepares those that did not try since they were connected, and
-// blocks until they have, or ctx ends.
+// Lines reports whether a quorum of masters has lines. It makes each connection that has not tried a line try one, and
+// blocks until all have, or ctx ends.
 func (p *Pipeline) Lines(ctx context.Context) bool {
 	for {
 		able, open, known := p.lines()
@@ -64,8 +64,8 @@ func (p *Pipeline) Lines(ctx context.Context) bool {
 	}
 }
 
-// lines counts the masters that have lines, and those of which that is not known yet. The channel is closed when that has
-// changed.
+// lines counts the masters that have lines (able), and masters whose trial is still open. known is closed at the next
+// change.
 func (p *Pipeline) lines() (able, open int, known <-chan struct{}) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
@@ -83,16 +83,15 @@ func (p *Pipeline) lines() (able, open int, known <-chan struct{}) {
 	return able, open, p.known
 }
 
-// setHearingLocked notes what is known of a master's line.
+// setHearingLocked notes whether m has a line, or why it has none.
 func (m *master) setHearingLocked(able bool, why error) {
 	m.able, m.why = able, why
 	close(m.p.known)
 	m.p.known = make(chan struct{})
 }
 
-// prepareLocked loads the scripts of a line, and finds out whether the connection has RESP3: only there is a null one of
-// another form. A proxy may end the connection instead of an answer. After mostLineTrials of that the server is left without
-// a line.
+// prepareLocked loads the scripts of a line, and finds out by the form of a null reply whether the connection has RESP3. A
+// proxy may end the connection instead of answering. After mostLineTrials such ends the server is left without a line.
 func (m *master) prepareLocked(now time.Time) {
 	if m.lineTrials == mostLineTrials {
 		m.setHearingLocked(false, errLineTrials)
@@ -121,8 +120,8 @@ func (m *master) prepareLocked(now time.Time) {
 	m.sendLocked(e, now)
 }
 
-// subscribeLocked subscribes and tries the scripts: on a name of its own, one token is granted the lock, another stands in
-// line, and is passed it.
+// subscribeLocked subscribes and tries the scripts on a name of its own: one token is granted the lock, and passes it to
+// another token in line.
 func (m *master) subscribeLocked(now time.Time) {
 	holder, next := token.New(), token.New()
 	add := func(b *conn.Batch, op Op, t string) {
@@ -161,8 +160,8 @@ func (m *master) subscribeLocked(now time.Time) {
 // inLine are the commands of the scripts of a line.
 const inLine = "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH"
 
-// hasNoLine notes why the connection has no line. It returns an error, which ends the connection, if that cannot serve
-// rounds either.
+// hasNoLine notes why the connection has no line. If the connection cannot serve rounds either, hasNoLine returns an error,
+// which ends the connection.
 func (m *master) hasNoLine(why error) error {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -174,13 +173,13 @@ func (m *master) hasNoLine(why error) error {
 	return nil
 }
 
-// A Listener hears what masters say of its token. The pipeline calls it under its own locks: it may neither block nor call
+// A Listener receives the masters' answers about its token. The pipeline calls it under its own locks: it may neither block nor call
 // the pipeline.
 type Listener interface {
 	Hear(master int, a Answer)
 }
 
-// listeners are those that stand in line, by token.
+// listeners has the Listener of each token in line.
 type listeners struct {
 	mu sync.Mutex // guards the following; taken last
 	by map[string]listener
@@ -191,7 +190,7 @@ type listener struct {
 	Listener
 }
 
-// Listen lets a listener hear of a token, until Unlisten. It comes before the token's first Wait.
+// Listen registers the Listener of a token, until Unlisten. It must precede the token's first Wait.
 func (p *Pipeline) Listen(name, token string, to Listener) {
 	l := &p.listeners
 	l.mu.Lock()
@@ -202,7 +201,7 @@ func (p *Pipeline) Listen(name, token string, to Listener) {
 	l.by[token] = listener{name, to}
 }
 
-// Unlisten ends Listen. A call of Hear that is under way may still end after it.
+// Unlisten undoes Listen. A call of Hear that is under way may outlast Unlisten.
 func (p *Pipeline) Unlisten(token string) {
 	l := &p.listeners
 	l.mu.Lock()
@@ -210,7 +209,7 @@ func (p *Pipeline) Unlisten(token string) {
 	delete(l.by, token)
 }
 
-// hears passes on what a master says of a token.
+// hears passes a master's answer to the token's Listener.
 func (p *Pipeline) hears(m *master, token string, a Answer) {
 	p.listeners.mu.Lock()
 	l, there := p.listeners.by[token]
@@ -224,8 +223,8 @@ func (p *Pipeline) hears(m *master, token string, a Answer) {
 	l.Hear(m.index, a)
 }
 
-// pushed takes a message. A grant is a vote: it counts only if the master votes now, and has the data that it was seen
-// with. With fencing its mark shows that. Else a check must have been sent no longer than tickPeriod ago, as for a vote
+// pushed takes a message. A grant is a vote: it counts only if the master votes now, and its data are still those last
+// seen. With fencing the grant's mark shows both. Else an answered check must be no older than tickPeriod, as for a vote
 // (checkLocked): the grant waits for one.
 func (m *master) pushed(channel, message string) {
 	token, a, ok := conn.PushedAnswer(message)
@@ -251,7 +250,7 @@ func (m *master) grants(token string, a Answer) {
 	m.p.hears(m, token, a)
 }
 
-// vouched notes that a check was answered that was sent at that time, and passes on the grants that waited for it.
+// vouched notes the answer to a check that was sent at sent, and passes on the grants that waited for it.
 func (m *master) vouched(sent time.Time) {
 	m.since = sent
 	held := m.held

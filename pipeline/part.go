@@ -13,21 +13,21 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A part is what one master is sent of a round. That is all of it, or less: no acquires while the
-// master must wait, and nothing obsolete when it is late. A slow master is sent a part a few
+// A part is a master's share of a round: the whole round, or the round without acquires while the
+// master must wait, or without obsolete requests when it is late. A slow master is sent a part a few
 // commands at a time. The answers become votes in the round.
 type part struct {
 	r          *round
 	*conn.Load       // the round's own, or the rest of one
 	index      []int // by entry of the load: its place in the round; nil: the same
 	next       int   // the first unsent command
-	repeats    int   // how often its entries were asked for before, and not executed
+	repeats    int   // how often its entries were sent before, unexecuted
 }
 
-// untouched reports whether the master has seen nothing of the entries. It refused those of a repeat unexecuted.
+// untouched reports whether the master was never sent any of the entries. The entries of a repeat were sent, unexecuted.
 func (p *part) untouched() bool { return p.next == 0 && p.repeats == 0 }
 
-// compactFrom is the number of waiting rounds from which on a master's obsolete requests are
+// compactFrom is the number of waiting parts from which on a master's obsolete requests are
 // dropped.
 const compactFrom = 4
 
@@ -40,10 +40,10 @@ var errObsolete = errors.New("was not asked in time")
 
 // compact drops each queued acquire whose release is queued too, and the release: m was never asked
 // for that lock. The release counts as granted, since m does not have the lock and never will.
-// parts are all that wait for m; what was sent in part counts as sent. It returns the rest, and the
-// fencing registers of the dropped acquires. Without it, a late master executes at once all that
-// the others did meanwhile, and the machine waits for it (make faults: at 64 workers and 50 ms, a
-// p99 three times as long).
+// parts are all parts that wait for m; a partly sent one counts as sent. compact returns the rest,
+// and the fencing registers of the dropped acquires. Without compact, a late master would execute at
+// once all requests that it missed, and the machine would wait for it (make faults: at 64 workers
+// and 50 ms, a p99 three times as long).
 func compact(m *master, parts []part) (rest []part, spared []int) {
 	from := uint64(0) // the first round of which nothing was sent
 	obsolete := make(map[string]bool)
@@ -84,15 +84,15 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 	return parts, slices.Compact(spared)
 }
 
-// keepHalves takes the tokens of each set of which some are not obsolete out of obsolete. The set is asked for as
-// a whole, or not at all. A choice is over as soon as one of it is released: all of it is obsolete.
+// keepHalves takes the tokens of each partly obsolete set out of obsolete: a set is sent as a whole, or not at all.
+// A choice is over as soon as one of its names is released: all of its tokens are obsolete.
 func (p *part) keepHalves(obsolete map[string]bool) {
 	for i := 0; i < len(p.Entries); {
 		unit := p.Entries[i:conn.UnitEnd(p.Entries, i)]
 		i += len(unit)
 		isOver := func(q Request) bool { return obsolete[q.Token] }
 		if !slices.ContainsFunc(unit, isOver) || !slices.ContainsFunc(unit, func(q Request) bool { return !isOver(q) }) {
-			continue // nothing of it, or all
+			continue // none or all of it is obsolete
 		}
 		for _, q := range unit {
 			obsolete[q.Token] = unit[0].OneOf && p.untouched()
@@ -100,8 +100,8 @@ func (p *part) keepHalves(obsolete map[string]bool) {
 	}
 }
 
-// without returns the part without the entries for which against returns a cause. It casts m's
-// unknown votes for those, but grants an obsolete release.
+// without returns the part without the entries for which against returns a cause. m's vote on such
+// an entry is unknown, but an obsolete release is granted and an obsolete choice refused.
 func (p *part) without(m *master, against func(*Request) error) part {
 	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}}
 	p.r.mu.Lock()
@@ -112,7 +112,7 @@ func (p *part) without(m *master, against func(*Request) error) part {
 			rest.take(p, i)
 		case cause == errObsolete && p.Entries[i].Op.Ends():
 			p.voteLocked(m, i, quorum.Granted)
-		case cause == errObsolete && p.Entries[i].OneOf: // m never grants it: there is no surplus
+		case cause == errObsolete && p.Entries[i].OneOf: // m never grants it: nothing to release
 			p.voteLocked(m, i, quorum.Refused)
 		default:
 			p.unknownLocked(m, i, cause)
@@ -234,7 +234,7 @@ func (p *part) readBatchLocked(m *master, from, to int, reply resp.Reply, a *fol
 	}
 }
 
-// refuseLocked casts m's vote against entry i of the part for its own name.
+// refuseLocked casts m's refusal of entry i of the part, for the entry's own name.
 func (p *part) refuseLocked(m *master, i int) {
 	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf || q.Shared {
 		p.r.ballots[p.position(i)].held++
@@ -242,7 +242,7 @@ func (p *part) refuseLocked(m *master, i int) {
 	p.voteLocked(m, i, quorum.Refused)
 }
 
-// readMsetexLocked turns the reply of MSETEX into votes: it took all names, or none.
+// readMsetexLocked turns the reply of MSETEX into votes: all names were taken, or none.
 func (p *part) readMsetexLocked(m *master, c, from, to int, reply resp.Reply, a *followUp) {
 	var err error
 	batches := 0 // a set by itself says nothing about batches
@@ -265,7 +265,7 @@ func (p *part) readMsetexLocked(m *master, c, from, to int, reply resp.Reply, a 
 }
 
 // readGrantsLocked turns the reply of a fenced acquire into votes. The reply has a word per entry;
-// it is empty if all were granted with the tokens that they proposed.
+// it is empty if all entries were granted their proposed tokens.
 func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *followUp) {
 	words, fault, err := conn.GrantWords(reply)
 	for i, all := from, words == ""; i < to; i++ {
@@ -330,8 +330,8 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 var errNotRepeated = errors.New("was not executed, and is released already")
 
 // repeat returns the part that asks again for the entries of commands that were not executed, each
-// alone or folded. released has the tokens of locks whose release was sent or waits. Their acquires
-// must not be granted behind it: they get an unknown vote.
+// alone or folded. released has the tokens of locks whose release was sent or waits. An acquire of
+// such a lock gets an unknown vote: it must not be granted behind its release.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
 	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}, repeats: p.repeats + 1}
 	p.r.mu.Lock()

@@ -41,10 +41,10 @@ func (m *master) probeUntilAdmitted() bool {
 	return false
 }
 
-// waitWhileIdle waits before the first dial, if no round was formed for redlock.LongestRedial: until
-// one is, for at most a time drawn from 0 to redlock.LongestRedial. When a restart of the master ends
-// the connections of a whole fleet, most of whose processes are idle, they do not all dial at once.
-// An admission costs the master 0.4 ms.
+// waitWhileIdle waits before the first dial if no round was formed for redlock.LongestRedial. It
+// waits until a round is formed, for at most a random time of up to redlock.LongestRedial. So after a
+// restart of the master the idle processes of a fleet do not all dial at once. An admission costs the
+// master 0.4 ms.
 func (m *master) waitWhileIdle() {
 	m.p.mu.Lock()
 	idle := time.Since(m.p.formed) > redlock.LongestRedial
@@ -64,7 +64,7 @@ func (m *master) waitWhileIdle() {
 }
 
 // probe checks whether the server behind a new connection is fit to vote, in this order: its
-// identity, the scripts, the pending releases, and a trial of what calls do. Until the master is
+// identity, the scripts, the pending releases, and a trial of the calls. Until the master is
 // admitted, nothing else is sent.
 func (m *master) probe() error {
 	var first conn.Batch
@@ -121,9 +121,9 @@ func (m *master) probe() error {
 	return m.measure()
 }
 
-// measure asks for next to nothing, a few times, so that the pace knows how far away the master is
-// before load comes. If so few acquires may wait that there can be no load, it does nothing, and
-// saves three round trips: the first small writes tell the same.
+// measure sends three checks, so that the pace knows the round trip to the master before load comes.
+// If so few acquires may wait that there can be no load, measure does nothing, and saves three round
+// trips: the first small writes tell the pace the same.
 func (m *master) measure() error {
 	if m.p.takesFew() {
 		return nil
@@ -141,8 +141,8 @@ func (m *master) measure() error {
 	return nil
 }
 
-// ask sends a batch while nothing else is under way, and returns the replies. The pace learns from
-// it how far away the master is.
+// ask sends a batch while nothing else is under way, and returns the replies. The pace learns
+// the round trip from it.
 func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	start := time.Now()
 	m.replies, err = m.session.Ask(b, m.replies)
@@ -155,7 +155,7 @@ func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	return m.replies, err
 }
 
-// note passes what INFO returned to the master's server. An error means that the connection must
+// note passes a reply of INFO to the master's server. An error means that the connection must
 // end.
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
@@ -198,7 +198,7 @@ func (m *master) trial() error {
 	if _, _, err = conn.BatchVotes(replies[3], 1); err != nil {
 		return fmt.Errorf("trial lock: %w", err)
 	}
-	if m.p.fencing { // what its scripts do
+	if m.p.fencing { // the commands of its scripts
 		var b conn.Batch
 		b.Command("EVALSHA", scripts.Trial.SHA1, "1", name)
 		if _, err := conn.Checked(m.ask(&b)); err != nil {
