@@ -12,8 +12,7 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// A flight was sent to a master and has not been answered. It is some commands of a part, or
-// maintenance.
+// A flight is some commands of a part, or maintenance, sent to a master and not answered yet.
 type flight struct {
 	part        part
 	first, end  int  // the part's commands in this flight: first to before end
@@ -60,11 +59,11 @@ type maintenance struct {
 
 // newCheck returns a check: it asks whether the server of a connection is still a master and still
 // has the same data. If the last check is tickPeriod old, the next one goes in front of requests, in
-// the same write: if the data have changed, the answers behind it do not count. It costs the server
-// 1 us; all of INFO costs 9. A server that is sent nothing is checked every idlePeriod. That tries
-// out the connection, too: one that was cut is replaced before a caller meets it.
+// the same write: if the data have changed, the answers behind it do not count. A check costs the
+// server 1 us; all of INFO costs 9. A server that is sent nothing is checked every idlePeriod. This
+// tests the connection, too: a broken one is replaced before a caller needs it.
 //
-// A glance is enough if the last check was just now (Server.Glanced).
+// A glance is enough if the last check was recent (Server.Glanced).
 func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 	e := &maintenance{}
 	membership.AddCheck(&e.Batch, glance)
@@ -85,8 +84,8 @@ func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 	return e
 }
 
-// newLoading loads scripts that turned out to be missing. If they are still missing then, the next
-// command fails.
+// newLoading loads scripts that turned out to be missing. A script that is still missing afterwards
+// fails the next command that calls it.
 func newLoading(fencing, line bool) *maintenance {
 	e := &maintenance{answered: unlessUnfit}
 	if e.LoadScripts(fencing); line {
@@ -95,17 +94,17 @@ func newLoading(fencing, line bool) *maintenance {
 	return e
 }
 
-// newRaising raises registers of a late master, at most conn.FoldMax. Its acquires were dropped
-// (compact), so they moved these registers elsewhere only. No rule rests on it. Without it, the late
-// master would grant smaller tokens than the others to another process, and that process would need
-// a second round trip.
+// newRaising raises registers of a late master, at most conn.FoldMax. The late master's acquires were
+// dropped (compact), so they moved these registers only at other masters. No rule depends on raising
+// them. Without it, the late master would grant smaller tokens than the others to another process,
+// and that process would need a second round trip.
 func newRaising(s *membership.Set, registers []int) *maintenance {
 	e := &maintenance{requests: len(registers), answered: unlessUnfit}
 	s.AddRaise(&e.Batch, registers)
 	return e
 }
 
-// unlessUnfit takes replies to what may fail, unless they show that the master is not fit to serve.
+// unlessUnfit ignores errors among the replies, unless they show that the master is not fit to serve.
 func unlessUnfit(replies []resp.Reply) error {
 	for _, r := range replies {
 		if err := r.Err(); conn.IsUnfit(err) && !conn.IsNoScript(err) {

@@ -13,8 +13,8 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// A master is one Redis server with two goroutines: a reader, and a writer for what could not be
-// written at once.
+// A master is one Redis server with two goroutines: a reader, and a writer for bytes that could not
+// be written at once.
 //
 //	away   --admitted by a probe--> up     (connected; scripts and pending releases sent)
 //	up     --error, hung----------> away   (set aside: no votes, nothing sent)
@@ -24,10 +24,10 @@ import (
 // A master whose server was restarted is up at once, but is not sent acquires until
 // server.VotesFrom.
 //
-// While the master is up, whoever forms a round sends it, as far as the pace allows; the rest waits
-// in unsent. The reader reads the answers, oldest first. While the master is away, the reader
-// probes it, and rounds skip it: whoever forms a round casts the master's unknown votes and notes
-// its pending releases.
+// While the master is up, each round is sent to it once formed, as far as the pace allows; the rest
+// waits in unsent. The reader reads the answers, oldest first. While the master is away, the reader
+// probes it, and rounds skip it: forming a round casts the master's unknown votes and notes its
+// pending releases.
 type master struct {
 	p *Pipeline
 	target
@@ -60,18 +60,18 @@ type status struct {
 	stats    MasterStats
 }
 
-// A speed is what the master was measured to do; guarded by Pipeline.mu.
+// A speed has the measurements of the master, and limits derived from them; guarded by Pipeline.mu.
 type speed struct {
 	pace   pace.Pace
 	window int           // pace.Window: writes on the wire at once
 	budget int           // pace.Budget: requests on the wire at once
-	took   time.Duration // by the last flight
+	took   time.Duration // of the last flight
 }
 
 // A link is the connection to the master's server. Only run writes it, under Pipeline.mu, so run
 // may read it without.
 type link struct {
-	session     *conn.Session // also used by whoever has set writing
+	session     *conn.Session // also used by the goroutine that has set writing
 	dialect     conn.Dialect  // of the session's server
 	optimism    optimism      // guarded by Pipeline.mu
 	triedInVain bool          // a connection broke off during a trial of native commands; owned by run
@@ -82,8 +82,8 @@ const (
 	// maxBacklog bounds the requests that may wait for one master while the others go ahead. Rounds
 	// skip a master that has more, until all of it is sent.
 	maxBacklog = 1 << 16
-	// tickPeriod is how often due pending releases are sent. An older check does not vouch for what
-	// is sent next.
+	// tickPeriod is how often due pending releases are sent. A check older than that does not vouch
+	// for requests that are sent next.
 	tickPeriod = 200 * time.Millisecond
 	// idlePeriod is how often a server that is sent nothing else is checked. A check costs it some
 	// 40 us, most of them for system calls.
@@ -110,10 +110,9 @@ func (m *master) run() {
 	}
 }
 
-// tickLocked sends the releases that have come due, and checks a server that was idle. Two kinds of
-// server are checked more often. One does not say how much it has received: else its first replica
-// would look like a loss of its data (Server.lost). The other has ended its wait, and that must
-// be reported.
+// tickLocked sends the releases that have come due, and checks an idle server. A server that does
+// not report how much it has received is checked at every tick: else its first replica would look
+// like a loss of its data (Server.lost). So is a server whose wait has ended, until this is reported.
 func (m *master) tickLocked(now time.Time) {
 	m.pending.Prune(now)
 	if !m.up {
@@ -129,8 +128,8 @@ func (m *master) tickLocked(now time.Time) {
 }
 
 // checkLocked checks the server unless a check was sent less than age ago. An older check does not
-// do, even if its answer is still to come: it may have been executed long ago, and says nothing
-// about the data that a request meets now.
+// suffice, even if its answer is still to come: the server may have executed it long ago, on other
+// data than a request meets now.
 func (m *master) checkLocked(now time.Time, age time.Duration) {
 	if now.Sub(m.checked) < age {
 		return

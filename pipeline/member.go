@@ -14,7 +14,7 @@ import (
 // With fencing, a master may vote only as a member of the set that New adopted, with registers that
 // are known to be large enough. fencing.Admission has the rule. This file has the steps. All
 // commands for a master go over its own session, so to one server process. Each series of steps
-// begins with a look. Looks come with a tick until the master is admitted:
+// begins with a look. Ticks send looks until the master is admitted:
 //
 //	look:  which set and mark does it have? ---> admitted, if another client did it
 //	keep:  renew the mark of an earlier process, if that process forgot nothing
@@ -30,22 +30,21 @@ import (
 type member struct {
 	admission fencing.Admission[time.Time]
 	membership.Look
-	busy     bool          // a step is under way; Close waits for it: a process may live for no longer than one
+	busy     bool          // a step is under way; Close waits for it, since a process may live no longer than one step
 	lookedAt time.Time     // when the last look of a tick was sent
-	read     int           // if too few registers could be read: of how many masters, plus 1; else 0
+	read     int           // if registers of too few masters could be read: the number of these masters, plus 1; else 0
 	pause    time.Duration // before registers are read again
 	readAt   time.Time     // when they may be read again
 }
 
-// SetID returns the lasting id of the set of masters, which differs from that of every other set; "" without
-// Config.Fencing.
+// SetID returns the id of the set of masters, which is unique and never changes; "" without Config.Fencing.
 func (p *Pipeline) SetID() string {
 	set, _ := fencing.ParseSet(p.set.Description())
 	return set.ID
 }
 
-// adopt takes over the set that the masters show, if it is the configured one. A quorum must show
-// it: a few may show the set before, while members are exchanged.
+// adopt adopts the set that the masters show, if it is the configured one. A quorum must show it: a
+// few may still show the previous generation while a member is replaced.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	count := make(map[string]int)
 	var addresses []string
@@ -130,8 +129,8 @@ func (m *master) notMarked(mark string) error {
 	return errNotAdmitted
 }
 
-// admitLocked begins the next step of the master's admission, with a look. If nothing helps but to
-// wait, it looks less often: another client may have admitted the master.
+// admitLocked begins the next step of the master's admission, with a look. While the master can only
+// wait, looks are rarer: they find out whether another client has admitted the master.
 func (m *master) admitLocked(now time.Time) {
 	if m.p.set == nil || m.member.busy || m.member.admission.Admitted() || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
 		return
@@ -140,7 +139,7 @@ func (m *master) admitLocked(now time.Time) {
 	m.lookLocked(now)
 }
 
-// stuckPeriod is how often run looks at a master that only an operator or other clients can help.
+// stuckPeriod is the time between looks at a master that only an operator or other clients can help.
 const stuckPeriod = time.Second
 
 // lookPeriodLocked returns how long after the last look the next one is due.
@@ -214,7 +213,7 @@ func (m *master) keepLocked(now time.Time) {
 	})
 }
 
-// openLocked begins the wait of the master, or goes on with it.
+// openLocked begins the wait of the master, or resumes it.
 func (m *master) openLocked(now time.Time) {
 	var open conn.Batch
 	swaps, clock := m.server.Swaps, membership.NewWaitClock(m.p.set.Description(), m.server.ReplID, m.member.Swaps)
@@ -225,7 +224,7 @@ func (m *master) openLocked(now time.Time) {
 		}
 		ticket, since, opened := strings.Cut(replies[0].Text, "\n")
 		if !opened || swaps != m.server.Swaps {
-			return nil // another client was first, or the data are others by now: the next look finds out
+			return nil // another client was first, or the data have changed: the next look finds out
 		}
 		now := time.Now()
 		passed, known := clock.Passed(since)
@@ -238,7 +237,7 @@ func (m *master) openLocked(now time.Time) {
 	})
 }
 
-// noteWaitLocked writes to the master since when it waits.
+// noteWaitLocked writes the start of the master's wait to the master.
 func (m *master) noteWaitLocked(clock membership.WaitClock, ticket string, now time.Time) {
 	var note conn.Batch
 	clock.AddNote(&note, ticket)

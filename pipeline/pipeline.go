@@ -42,16 +42,16 @@ type Config struct {
 	MastersAreDurable bool
 	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
-	// Fencing has every acquire take a fencing token. The masters must have been set up for it
+	// Fencing makes every acquire take a fencing token. The masters must have been set up for it
 	// (Setup), with the same addresses and MaxTTL.
 	Fencing bool
 	// MaxTTL is the longest lease that any client may ask for; only for Fencing.
 	MaxTTL time.Duration
 	// Changed is called when a master is set aside, with the cause; when it is up again but must
 	// wait before it votes, with a cause that says how long (ErrRestarted) or what is missing; and
-	// when it votes, with none. It may be nil. When New begins, masters are taken to vote. Each
-	// master's reader makes the calls, in order, also before New returns; the calls of several
-	// masters run side by side. No lock is held. While Changed runs, the reader does nothing else.
+	// when it votes, with none. It may be nil. When New begins, masters count as voting. Each
+	// master's reader makes the calls, in order, also before New returns; calls for different
+	// masters run concurrently. No lock is held. While Changed runs, the reader does nothing else.
 	// It must not call Close, which waits for it.
 	Changed func(master string, up bool, cause error)
 }
@@ -67,7 +67,7 @@ type Pipeline struct {
 	ctx      context.Context // ends when Close has waited for what is under way
 	cancel   context.CancelFunc
 	closing  chan struct{} // closed by the first Refuse or Close
-	known    chan struct{} // closed and replaced when more is known of lines; guarded by mu
+	known    chan struct{} // closed and replaced when a master's hearing changes; guarded by mu
 	fencing  bool
 	set      *membership.Set // fixed after New; nil without fencing
 	running  sync.WaitGroup  // the masters' goroutines and ticks
@@ -82,13 +82,13 @@ type Pipeline struct {
 	mu      sync.Mutex    // guards the following
 	queue   queue         // calls that no round has taken yet
 	seq     uint64        // of the last round
-	formed  time.Time     // when that was
+	formed  time.Time     // when the last round was formed
 	up      int           // masters that are up
 	voting  int           // far masters whose votes wake many callers at this moment
 	toWrite uint64        // masters with something to write, one bit each
 	closed  bool          // Refuse was called: only releases are taken
 	drains  bool          // Close was called: it waits for drained
-	ended   bool          // nothing is taken
+	ended   bool          // no call is taken
 	drained chan struct{} // closed when drains is set and nothing is under way
 	stats   Stats
 	wakeups *wakeup.Wakeups // nil until the first Await
@@ -96,9 +96,9 @@ type Pipeline struct {
 	listeners listeners
 }
 
-// New connects to all masters side by side and returns once each has been admitted or has failed.
-// It works with a majority; the others are probed from then on. With fewer, or if ctx ends first,
-// it returns the errors of all masters that failed. Masters that must wait before they vote are
+// New connects to all masters concurrently and returns once each has been admitted or has failed. A
+// majority suffices; the other masters are probed from then on. With fewer, or if ctx ends first,
+// New returns the errors of all masters that failed. Masters that must wait before they vote are
 // admitted like others: New does not wait for them.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
@@ -196,7 +196,7 @@ func errorsOf(causes []MasterError) (errs []error) {
 	return errs
 }
 
-// checkStart refuses to start without a majority, and with a configuration that time cannot mend.
+// checkStart refuses to start without a majority, and with a configuration that waiting cannot mend.
 func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	e := &StartError{Admitted: p.up, Quorum: p.quorum, Masters: len(p.masters)}
 	for i, err := range errs {
@@ -212,11 +212,11 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 }
 
 // Do asks all masters and returns the verdict as soon as their votes decide it, within about twice
-// Config.Timeout after it was sent. An acquire waits to be sent while Queue or fewer wait, for as
-// long as ctx. If more wait than a round takes, an acquire is not sent if no answer could meet its
-// ctx's deadline. When ctx ends first, Do returns its error at once. What becomes of the request
-// depends: the release of an acquire follows if the acquire was sent, a queued acquire or extend is
-// dropped, and a release goes on without its caller.
+// Config.Timeout after the request was sent. Up to Config.Queue acquires wait to be sent, each until
+// its ctx ends. If more calls wait than a round takes, an acquire or extend is not sent if no answer
+// could meet its ctx's deadline. When ctx ends first, Do returns ctx's error at once. An acquire
+// that was sent is then released, a queued acquire or extend is dropped, and a release goes on
+// without its caller.
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	c := p.calls.Get().(*call)
 	c.req = req
@@ -253,13 +253,14 @@ func (p *Pipeline) Start(req Request, to Receiver) error {
 	return p.push(&call{req: req, to: to})
 }
 
-// Post sends a Release that nobody waits for. After Close nothing is sent, and the lease runs out.
+// Post sends a Release, Pass or Intend without waiting for its outcome. After Close nothing is sent,
+// and the lease runs out.
 func (p *Pipeline) Post(req Request) {
 	_ = p.push(&call{req: req})
 }
 
-// Refuse takes no calls but releases from now on, and ends all waits in Await and Ready. What is
-// under way goes on: callers can release what they were granted before they Close.
+// Refuse refuses all calls but releases from now on, and ends all waits in Await and Ready. Calls
+// under way go on, so that callers can release their locks before they Close.
 func (p *Pipeline) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -288,7 +289,7 @@ func (p *Pipeline) Close() {
 	p.cancel()
 	p.running.Wait()
 	p.mu.Lock()
-	p.formLocked() // decides at once what is left: no master is up
+	p.formLocked() // decides the remaining calls at once: no master is up
 	u := p.wakeups
 	p.unlockAndWrite()
 	if u != nil {
@@ -296,8 +297,8 @@ func (p *Pipeline) Close() {
 	}
 }
 
-// takesFew reports whether so few acquires may wait that no load can build up. Then what New measures
-// and tries for loads would cost more than it brings.
+// takesFew reports whether so few acquires may wait that no load can build up. Then New's measurements
+// and trials for loads would cost more than they gain.
 func (p *Pipeline) takesFew() bool { return p.limit < conn.FoldFrom }
 
 // Full reports whether an acquire would be refused with ErrOverloaded now. It takes no mutex.
@@ -315,10 +316,10 @@ func (p *Pipeline) push(c *call) error {
 	return err
 }
 
-// count counts an acquire, or the n acquires of a set, before it waits for the mutex. Otherwise an overload would
-// wait there without a bound, in competition with the goroutines that serve it.
+// count counts an acquire, or the n acquires of a set, before its caller waits for the mutex. Otherwise callers beyond
+// the limit would wait there without a bound, in competition with the goroutines that serve calls.
 func (p *Pipeline) count(req *Request, n int) error {
-	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.limit) { // others that do fit must not see it among them
+	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.limit) { // calls that do fit must not find these n counted meanwhile
 		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
@@ -348,7 +349,7 @@ func (p *Pipeline) formForCallerLocked() {
 	}
 }
 
-// ticks calls tickLocked of all masters every tickPeriod, until ctx ends.
+// ticks calls tickLocked of all masters every tickPeriod, until p.ctx ends.
 func (p *Pipeline) ticks() {
 	ticker := time.NewTicker(tickPeriod)
 	defer ticker.Stop()
@@ -363,13 +364,13 @@ func (p *Pipeline) ticks() {
 		for _, m := range p.masters {
 			m.tickLocked(now)
 		}
-		p.formLocked() // of releases that the end of a round has queued
+		p.formLocked() // for releases that releaseSurplus queued
 		p.unlockAndWrite()
 	}
 }
 
 // abandon drops a call whose caller has left. An acquire that was sent is followed by its release, and a Wait that
-// joins a line by its pass. A Wait that stays in line leaves the pass to its owner, who knows when it joined.
+// joins a line by its pass. For a Wait that stays in line, the owner sends the pass: it knows the Origin of the join.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
 	sent := c.round

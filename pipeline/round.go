@@ -22,7 +22,7 @@ type round struct {
 	fenced  bool          // the acquires are fenced
 	sets    int           // acquires that MSETEX may carry
 	lined   bool          // it has a Wait or a Pass
-	loads   []*conn.Load  // the entries, by dialect in use; between len and cap, loads to be used again
+	loads   []*conn.Load  // the entries, by dialect and channel; between len and cap, loads for reuse
 
 	mu        sync.Mutex    // guards the following
 	calls     []*call       // by entry; nil: it needs no more votes
@@ -83,11 +83,11 @@ func (r *round) begin(asked int) {
 	}
 }
 
-// errNotAmong is why a master's answer does not count: it granted the lock after the fencing token
-// was decided.
+// errNotAmong is why a master's answer does not count: the master granted the lock after the fencing
+// token was decided.
 var errNotAmong = errors.New("its grant came too late for the fencing token")
 
-// voteLocked is the only door through which an answer counts.
+// voteLocked counts a vote; no answer counts in any other way.
 func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 	if among := r.entries[i].Among; v != quorum.Unknown && among != 0 && among&(1<<m.index) == 0 {
 		v, r.causes[m.index] = quorum.Unknown, errNotAmong
@@ -142,7 +142,7 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	return out
 }
 
-// causesLocked lists why the given masters gave no vote. Calls that failed by the same masters
+// causesLocked lists why the given masters gave no vote. Calls without a vote of the same masters
 // share a list.
 func (r *round) causesLocked(unknown uint64) []MasterError {
 	if r.listedFor != unknown {
@@ -168,7 +168,7 @@ func (r *round) leave() {
 	}
 }
 
-// releaseSurplus queues releases of what masters have granted of choices, or may have, beside what won. All have voted.
+// releaseSurplus releases each name of a choice that did not win, but that a master granted or may have. All have voted.
 func (r *round) releaseSurplus() {
 	for i := range r.entries {
 		if !r.entries[i].OneOf {
