@@ -11,13 +11,13 @@ import (
 )
 
 // This file forms rounds, without a timer. A caller forms one if enough masters have room for it.
-// Else a reader does, when the answers of its master give enough of them room. Every master that is
-// up takes the round (send.go).
+// Else a reader does, once its master's answers have made enough room. Every master that is up takes
+// the round (send.go).
 
 const (
 	// A round waits for no master that takes more than promptFactor times as long as the fastest.
 	promptFactor = 4
-	// mostInRound bounds a round. So it bounds how long the first calls of the next one wait.
+	// mostInRound bounds a round, and so the wait of the first calls of the next round.
 	mostInRound = 4096
 )
 
@@ -95,7 +95,7 @@ func (p *Pipeline) roundTripLocked() time.Duration {
 }
 
 // takeNextLocked takes the next call of a class into the round, or all of its set. It returns how many it took;
-// 0: their callers leave.
+// 0: it dropped them, since a caller leaves.
 func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken int) {
 	unit, leaves := 0, false
 	for c := l.first; c != nil && (unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set); c = c.next {
@@ -117,15 +117,15 @@ func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken 
 	return taken
 }
 
-// formOneLocked makes a round. If more calls wait than it takes, it drops those whose callers leave
-// before an answer could come: an overloaded pipeline spends no round on locks that nobody waits
-// for.
+// formOneLocked makes a round. If more calls wait than the round takes, calls whose callers leave
+// before an answer could come are dropped: an overloaded pipeline spends no round on locks that
+// nobody waits for.
 func (p *Pipeline) formOneLocked() {
 	r := rounds.Get().(*round)
 	r.masters, r.seq, r.formed = p.masters, p.seq+1, clock.Now()
 	// Releases go first, so that the script can take them all at once. No caller can see the
-	// difference: all of a round is under way at once, and a release arrives only after the round
-	// of its acquire was formed.
+	// difference: all requests of a round are under way at once, and a release arrives only after
+	// the round of its acquire was formed.
 	most := p.roundLimitLocked()
 	var late time.Time // a caller that leaves before late gets no answer in time
 	if p.queue.len() > most {
@@ -154,7 +154,7 @@ func (p *Pipeline) formOneLocked() {
 		}
 	}
 	r.begin(asked)
-	r.open++ // until all have taken it: a master that is sent nothing of it leaves at once
+	r.open++ // until all masters have taken it: a master that is sent nothing leaves at once
 	for _, m := range p.masters {
 		if r.causes[m.index] == nil {
 			m.takeLocked(r, now)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The reader of a master finds out that it is hung, without a timer.
+// The reader of a master detects without a timer that the master is hung.
 //
-// Each read has a deadline. When it passes, overdue looks how long an answer has been due. The
-// master is hung if nothing has come for Config.Timeout since its oldest flight was written. The
-// time for which this process was stopped does not count. Then the connection ends, and the master
-// is set aside (setaside.go).
+// Each read has a deadline. When it passes, overdue checks how long an answer has been due. The
+// master is hung if nothing has come for Config.Timeout since its oldest flight was written. Time
+// for which this process was stopped does not count. The connection of a hung master ends, and the
+// master is set aside (setaside.go).
 
 const (
-	// lastLook is how long the reader reads once more from a master that has missed its time.
+	// lastLook is how long the reader reads once more from a master that has exceeded the timeout.
 	lastLook = time.Millisecond
 	// overslept is how late a goroutine may wake on a machine that is merely busy. If it wakes
 	// later, this process was stopped, and the master may have answered meanwhile.
@@ -46,8 +46,8 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 }
 
 // unansweredSince returns since when an answer is due: since the oldest flight was written or, if
-// the socket does not take it, since the write began. If its writer was stopped before that, no
-// answer is due yet.
+// the socket does not take it, since the write began. If the goroutine that writes
+// was stopped before either, no answer is due yet.
 func (m *master) unansweredSince(now time.Time) time.Time {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -62,9 +62,9 @@ func (m *master) unansweredSince(now time.Time) time.Time {
 	return now
 }
 
-// lookAgain is called at now, when reading until asked has brought nothing. It returns until when
-// to read on, or that the master is hung because nothing came for timeout after since. looked is
-// the since of the last look.
+// lookAgain is called at now, after a read with the deadline asked brought nothing. It returns until
+// when to read on, or that the master is hung because nothing came for timeout after since. looked
+// is the since of the last look.
 func lookAgain(timeout time.Duration, since, asked, looked, now time.Time) (until time.Time, hung bool) {
 	if end := since.Add(timeout); now.Before(end) {
 		return end, false

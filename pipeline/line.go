@@ -173,8 +173,8 @@ func (m *master) hasNoLine(why error) error {
 	return nil
 }
 
-// A Listener receives the masters' answers about its token. The pipeline calls it under its own locks: it may neither block nor call
-// the pipeline.
+// A Listener receives the masters' answers about its token. The pipeline calls it under its own locks: it may neither block
+// nor call the pipeline.
 type Listener interface {
 	Hear(master int, a Answer)
 }

@@ -19,7 +19,7 @@ type pendingBatch struct {
 	single bool // each release is a command of its own
 }
 
-// takePendingLocked takes out the pending releases that are due; nil: none are.
+// takePendingLocked takes out pending releases that are due; nil: none is.
 func (m *master) takePendingLocked(now time.Time) *pendingBatch {
 	due := m.pending.Take(now, conn.FoldMax)
 	if len(due) == 0 {
@@ -47,7 +47,7 @@ func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 	return b
 }
 
-// settle notes the answers, and returns the batch that asks again; nil: there is no need.
+// settle notes the answers, and returns the batch to send next for the same releases; nil: none is needed.
 func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
 	replies = replies[b.lead:]
 	switch err := replies[0].Err(); {
@@ -69,7 +69,7 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 	return nil, nil
 }
 
-// readersAreForbidden reports whether the last fault is that an ACL forbids the commands of readers, which it need not allow.
+// readersAreForbidden reports whether an ACL forbids the commands of readers. It need not allow them.
 func (b *pendingBatch) readersAreForbidden(reply resp.Reply) bool {
 	_, fault, _ := conn.BatchVotes(reply, len(b.due))
 	return conn.IsForbidden(fault) && slices.ContainsFunc(b.due, func(r *pending.Release) bool { return r.Shared })
@@ -84,7 +84,7 @@ func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendin
 		fault = cmp.Or(err, fault)
 		switch {
 		case b.single && (conn.IsDenied(fault) || due[0].Shared && conn.IsForbidden(fault)):
-			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
+			m.stats.ReleasesDenied++ // the ACL will never allow the release; the lease runs out
 			continue
 		case conn.IsUnfit(fault), !b.single && err != nil:
 			return nil, 0, fault

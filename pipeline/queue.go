@@ -4,8 +4,8 @@ package pipeline
 // acquires. Each is in order of arrival. It is pure bookkeeping, guarded by Pipeline.mu.
 //
 // A round takes the classes in that order. A release makes room for others, and a live lease comes
-// before a new one. No waiting class gets nothing: a full round keeps one part in keptPart for each
-// later class.
+// before a new one. Every waiting class gets a share: a full round keeps one part in keptPart for
+// each later class.
 type queue struct{ classes [classes]callList }
 
 const (

@@ -16,7 +16,7 @@ import (
 
 // A reader is what run needs to read and to connect; owned by run.
 type reader struct {
-	wanted   chan struct{} // capacity 1, signals a round without the master; sent by whoever forms one
+	wanted   chan struct{} // capacity 1, signals that a round was formed without the master
 	replies  []resp.Reply
 	looked   time.Time     // the since of the last look at a silent master (lookAgain)
 	far      bool          // the window was above 1 after the last flight
@@ -68,14 +68,14 @@ func (m *master) oldest() (flight, bool) {
 	return m.flights[0], true
 }
 
-// complete takes the replies to the oldest flight, and sends what waited for it to end. An error
+// complete takes the replies to the oldest flight, and sends requests that waited for room. An error
 // means that the master is not fit to serve.
 func (m *master) complete(f *flight) (unfit error) {
 	p := m.p
 	var a followUp
 	many := f.requests >= conn.FoldFrom || m.far && f.requests > 1
 	if many && m.far {
-		// The callers that it wakes ask again. Their requests should share a round.
+		// The woken callers ask again. Their requests should share a round.
 		p.mu.Lock()
 		p.voting++
 		p.mu.Unlock()
@@ -131,9 +131,9 @@ func (m *master) removeFlightLocked(f *flight, now time.Time) {
 
 func (m *master) paceLocked() { m.window, m.budget = m.pace.Window(), m.pace.Budget() }
 
-// notePendingLocked notes the releases that failed. After a connection died, it also notes those
-// whose acquire may still be executed, and passes that left their token in the line of that
-// connection: the master may count it for a while as one that hears, and pass a lock to the token.
+// notePendingLocked notes the releases that failed. After a connection died, it also notes releases
+// whose acquire may still be executed, and passes that left their token in line: for a while the
+// master may count the dead connection as a listener, and pass a lock to the token.
 func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
@@ -145,10 +145,10 @@ func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 	}
 }
 
-// repeatLocked asks again for what was not executed: calls of a missing script after it was loaded,
+// repeatLocked repeats commands that were not executed: calls of a missing script after it was loaded,
 // and commands that were refused for one name, each entry alone. NOSCRIPT, NOPERM and the 0 of
 // MSETEX NX prove that nothing was executed. A session is one server process, so NOSCRIPT means a
-// SCRIPT FLUSH and not a restart. Repeats run behind what has been sent meanwhile.
+// SCRIPT FLUSH and not a restart. Repeats run behind commands sent meanwhile.
 func (m *master) repeatLocked(f *flight, a *followUp, now time.Time) {
 	switch {
 	case a.notTaken > 0:

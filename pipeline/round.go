@@ -12,7 +12,7 @@ import (
 )
 
 // A round is one batch on its way to all masters. It is encoded once per dialect, and written by
-// whoever formed it or by the master's writer. It has its own copy of the requests: a decided call
+// the goroutine that formed it or by the master's writer. It has its own copy of the requests: a decided call
 // belongs to its caller again while slower masters are still to answer.
 type round struct {
 	seq     uint64

@@ -10,7 +10,7 @@ import (
 
 // This file sends parts of rounds to a master, at once or when it has room.
 
-// An outbox is what waits for the master to have room; guarded by Pipeline.mu.
+// An outbox has the parts that wait for room at the master; guarded by Pipeline.mu.
 type outbox struct {
 	unsent     []part // oldest first; the first may have been sent in part
 	backlog    int    // requests in unsent
@@ -50,7 +50,7 @@ func (m *master) dialectLocked(r *round) conn.Dialect {
 	return m.dialect
 }
 
-// in returns the round in a dialect, encoded once for all masters that use it. A channel is that of one master. The caller
+// in returns the round in a dialect, encoded once for all masters that use it. Each channel belongs to one master. The caller
 // holds Pipeline.mu.
 func (r *round) in(d conn.Dialect, channel, set string) *conn.Load {
 	for _, l := range r.loads {
@@ -69,13 +69,13 @@ func (r *round) in(d conn.Dialect, channel, set string) *conn.Load {
 	return l
 }
 
-// waitLocked puts a part in front of all that wait.
+// waitLocked puts a part in front of all waiting parts.
 func (m *master) waitLocked(p part) {
 	m.unsent = slices.Insert(m.unsent, 0, p)
 	m.backlog += len(p.Entries)
 }
 
-// compactLocked compacts all that waits, without the mutex meanwhile.
+// compactLocked compacts all waiting parts, without the mutex meanwhile.
 func (m *master) compactLocked() {
 	unsent := m.unsent
 	m.unsent, m.compacting = nil, true
@@ -97,7 +97,7 @@ func (m *master) hasRoomLocked() bool {
 	return m.up && len(m.unsent) == 0 && !m.compacting && m.writes < m.window && m.onWire < m.budget
 }
 
-// sendUnsentLocked sends what waits, in one write and as much as the pace allows.
+// sendUnsentLocked sends waiting commands in one write, as many as the pace allows.
 func (m *master) sendUnsentLocked(now time.Time) {
 	if m.compacting || m.writes >= m.window {
 		return
@@ -116,7 +116,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 			f.part.r.leave() // all of it is obsolete
 			continue
 		}
-		m.checkLocked(now, tickPeriod) // its answer vouches for what follows
+		m.checkLocked(now, tickPeriod) // its answer vouches for the requests that follow
 		m.writes += writes
 		writes = 0
 		m.addFlightLocked(f, f.part.BytesOf(f.first, f.end))
@@ -128,7 +128,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 	}
 }
 
-// sendLocked sends maintenance, behind what has been sent.
+// sendLocked sends maintenance, behind all flights.
 func (m *master) sendLocked(e *maintenance, now time.Time) {
 	m.addFlightLocked(flight{maintenance: e, requests: e.requests, sent: now}, e.Bytes())
 }

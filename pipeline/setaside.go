@@ -71,7 +71,7 @@ func (m *master) noteInDoubtLocked(lost []flight) {
 			continue
 		}
 		switch seq := f.part.r.seq; {
-		case !f.sent.IsZero(), f.first > 0: // the latter: the part was sent until there
+		case !f.sent.IsZero(), f.first > 0: // the latter: earlier commands of the part were sent
 			if from == 0 || seq < from {
 				from = seq
 			}
@@ -108,8 +108,8 @@ func (m *master) whyNotAskedLocked(r *round, now time.Time) error {
 	return nil
 }
 
-// skipRoundLocked notes the pending releases of a round in which the master is not asked: releases
-// of locks that the master may hold. It holds no lock that was acquired while it was away.
+// skipRoundLocked notes the pending releases of a round that skips the master: releases of locks
+// that the master may have. It has no lock that was acquired while rounds skipped it.
 func (m *master) skipRoundLocked(r *round, now time.Time) {
 	for i := range r.entries {
 		if q := r.entries[i]; q.Op.Ends() && m.pending.MustRelease(q.Origin) {

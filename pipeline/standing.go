@@ -14,9 +14,8 @@ type standing struct {
 }
 
 // report calls Config.Changed if the standing is not the one reported last, unless the pipeline
-// closes. Run calls it where the standing may have changed: between two sessions, and after the
-// answers to maintenance. The latter suffices for the end of a wait, since tickLocked sends a check
-// then.
+// closes. Run calls report where the standing may have changed: between two sessions, and after the
+// answers to maintenance. These show the end of a wait, too, since tickLocked then sends a check.
 func (m *master) report() {
 	p := m.p
 	p.mu.Lock()

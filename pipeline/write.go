@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// This file writes what was sent, after the mutex was unlocked. Whoever formed a round writes it;
-// what a socket does not take at once is left to the master's writer.
+// This file writes flights to the sockets, after the mutex was unlocked. The goroutine that formed a
+// round writes it; bytes that a socket does not take at once are left to the master's writer.
 
 // A writer has the bytes on their way to the master's socket.
 type writer struct {
@@ -20,12 +20,12 @@ type writer struct {
 	written         sync.Cond // signals the end of a write after the master was set aside
 	leaveAfterWrite []*round  // left when the present write ends
 
-	// The following are owned by whoever has set writing.
+	// The following are owned by the goroutine that has set writing.
 	carried [][]byte // being written
 	gone    int      // pieces of carried that are written
 }
 
-// unlockAndWrite unlocks mu and writes what waits to be written, including what others add
+// unlockAndWrite unlocks mu and writes all unclaimed bytes, including bytes that others add
 // meanwhile. Nobody waits for a write, and each master has one writer at a time.
 func (p *Pipeline) unlockAndWrite() {
 	for {
@@ -56,7 +56,7 @@ func (p *Pipeline) claimLocked() (claimed uint64) {
 			claimed |= 1 << i
 		}
 	}
-	p.toWrite = 0 // whoever writes to a master looks again at the end
+	p.toWrite = 0 // the goroutine that writes to a master looks again at the end
 	return claimed
 }
 
@@ -69,8 +69,8 @@ func (m *master) claimLocked() bool {
 	return true
 }
 
-// writeAtOnce writes what the socket takes at once, and leaves the rest to the master's writer. It
-// reports whether it wrote all.
+// writeAtOnce writes the bytes that the socket takes at once, and leaves the rest to the master's
+// writer. It reports whether it wrote all.
 func (m *master) writeAtOnce() bool {
 	if m.gone = m.session.Write(m.carried); m.gone == len(m.carried) {
 		return true
