@@ -10,10 +10,10 @@ import (
 )
 
 // Await returns nil when it is time to ask for name again: on a quorum of masters it may be free.
-// There it was read absent, or it changed after it was read present, or its lease has run out.
-// Await is a hint and grants nothing. It polls only while fewer than a quorum of masters notify:
-// then it returns after poll, jittered by half, at the latest. All who wait for a name are woken at
-// once, so callers add jitter of their own.
+// On each of them it was read as absent, or it changed after it was read as present, or its lease
+// has run out. Await is a hint and grants nothing. It polls only while fewer than a quorum of masters
+// notify: then it returns after poll, jittered by half, at the latest. All waiters for a name are
+// woken at once, so callers add jitter of their own.
 //
 // The first call opens one more connection per master. Await returns ctx.Err() when ctx ends, and
 // ErrClosed when the pipeline closes, at once. It starts no goroutine. Any number of calls may

@@ -10,7 +10,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// These are names of the rooms that callers of the pipeline need. Setup, Member, Init, Replace and
+// Callers of the pipeline need these names of its internal packages. Setup, Member, Init, Replace and
 // Members are what operators do to masters.
 type (
 	Op          = conn.Op
@@ -64,17 +64,17 @@ var (
 	ErrRestarted      = membership.ErrRestarted
 )
 
-// Outcome has the votes that were in when the verdict fell.
+// Outcome has the verdict, and the votes at that time.
 type Outcome struct {
 	Verdict quorum.Verdict
 	Tally   quorum.Tally
 	Origin  Origin        // of the lock, if the request acquired one
 	Sent    clock.Instant // before the first byte was sent; zero: none was
-	// Only for a fenced acquire that is won: its token, who granted it and who stores it
-	// (fencing.Decide).
+	// Only for a fenced acquire that is won: its token, the masters that granted the lock and those
+	// that store the token (fencing.Decide), one bit each.
 	Fence           uint64
 	Granted, Stored uint64
-	PassedOn        int           // only for a Pass: how many masters gave the lock to another token, or told one that it is left open
+	PassedOn        int           // only for a Pass: how many masters gave the lock to another token, or notified one that it is left open
 	Held            int           // of a set or a reader: how many masters refused it because this very name is held
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won

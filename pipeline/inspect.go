@@ -9,7 +9,7 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// This file reads what the masters have under a name, for people, and writes notes. No rule of the lock rests on it.
+// This file reads the masters' values of a name, for people, and writes notes. No rule of the lock depends on it.
 
 // mostInspections bounds the inspections under way; others wait.
 const mostInspections = 64
@@ -17,8 +17,8 @@ const mostInspections = 64
 var errUnanswered = errors.New("has not answered yet")
 
 // Inspect asks all masters that are up what they have under name, side by side, and returns a Value
-// for each master in the order of Config.Masters. The question goes behind what a master has been
-// sent. Inspect blocks until all have answered, ctx ends or Config.Timeout has passed. A master
+// for each master in the order of Config.Masters. The question is sent behind the requests under
+// way. Inspect blocks until all have answered, ctx ends or Config.Timeout has passed. A master
 // that has not answered by then has the reason as its Err.
 func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	return p.askAll(ctx, func(b *conn.Batch) { b.Inspect(name) }, conn.Inspected)
@@ -43,7 +43,7 @@ func (p *Pipeline) askAll(ctx context.Context, question func(*conn.Batch), read 
 	p.mu.Lock()
 	closed := p.closed
 	for i, m := range p.masters {
-		values[i] = Value{Address: m.address, Err: m.cause} // of one that is away
+		values[i] = Value{Address: m.address, Err: m.cause} // of a master that is away
 		if m.up && !closed {
 			values[i].Err = errUnanswered
 			m.sendLocked(m.newInspection(question, read, answers), now)
@@ -83,8 +83,8 @@ type answer struct {
 	Value
 }
 
-// newInspection asks the master one question; answers has room for all masters. It never ends the
-// connection: only what locks need may end it.
+// newInspection asks the master one question; answers has room for all masters. The answer never
+// ends the connection: only answers that locks need may.
 func (m *master) newInspection(question func(*conn.Batch), read func([]resp.Reply) Value, answers chan<- answer) *maintenance {
 	e := &maintenance{requests: 1}
 	question(&e.Batch)

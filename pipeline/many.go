@@ -9,11 +9,11 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// DoMany asks all masters for each of some requests as Do does, but its caller parks once, until all are
-// decided or ctx ends. The requests are queued one behind the other, so that they share rounds. Those of a set
-// (Request.Set) share one: each master grants all of them or none, so they have the same votes. Of a choice
-// (Request.OneOf) each master grants the first that is free. Then DoMany calls each for every request, in order,
-// with what Do would have returned. The outcome may be used until each returns.
+// DoMany is Do for several requests, but its caller parks once, until all are decided or ctx ends. The requests
+// are queued together, so that they share rounds. A set (Request.Set) stays in one round: each master grants all
+// of it or none, so its requests have the same votes. Of a choice (Request.OneOf) each master grants the first
+// free name. At the end DoMany calls each for every request, in order, with the results that Do would return.
+// The outcome may be used until each returns.
 func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, out *Outcome, err error)) {
 	if len(reqs) == 0 {
 		return
@@ -55,7 +55,7 @@ func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, 
 // abandonAll abandons the calls that are not decided, and returns how many. By then the outcomes of the
 // others are written.
 func (p *Pipeline) abandonAll(ctx context.Context, t *together) (abandons int) {
-	for i := range t.calls { // all, before the first is released: that may form a round
+	for i := range t.calls { // all of them before p.abandon, which may form a round
 		if t.errs[i] == nil && t.calls[i].state.CompareAndSwap(waiting, abandoned) {
 			t.errs[i] = ctx.Err()
 			abandons++
@@ -72,7 +72,7 @@ func (p *Pipeline) abandonAll(ctx context.Context, t *together) (abandons int) {
 	return abandons
 }
 
-// together is calls whose caller parks once.
+// A together is the calls of one DoMany: their caller parks once.
 type together struct {
 	calls []call
 	errs  []error       // by call: why it will not be decided

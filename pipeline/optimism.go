@@ -2,9 +2,9 @@ package pipeline
 
 import "muxlock/pipeline/internal/conn"
 
-// tryNative finds out which native commands the server has. If the connection breaks off meanwhile,
-// a proxy may refuse what it does not know. Then the trial is left out until the server is another
-// one.
+// tryNative finds out which native commands the server has. If the connection breaks off during the
+// trial, a proxy may have refused an unknown command. Then there is no other trial until the server
+// is another one.
 func (m *master) tryNative(name, t string) error {
 	var d conn.Dialect
 	if !m.p.takesFew() && !m.triedInVain {
@@ -24,10 +24,10 @@ func (m *master) tryNative(name, t string) error {
 }
 
 // An optimism decides whether many acquires are asked for at once. If one of the names is held, the
-// master takes none, and each is asked for singly, a round trip later. After such a refusal rounds
-// are asked singly for a pause: leastPause rounds, twice as many after each further refusal, at
-// most mostPause, and half as many after each success. So if every batch would be refused, one
-// round in mostPause is asked for twice.
+// master takes none, and each is asked for singly, a round trip later. After such a refusal acquires
+// are sent singly for a pause: leastPause rounds, twice as many after each further refusal, at most
+// mostPause, and half as many after each success. So if every batch would be refused, the acquires
+// of one round in mostPause are sent twice.
 type optimism struct {
 	pause int // the next pause, in rounds; less than leastPause counts as leastPause
 	left  int // rounds left of this pause
@@ -38,7 +38,7 @@ const (
 	mostPause  = 512
 )
 
-// takes reports whether the next round with a batch of acquires asks for them at once.
+// takes reports whether the next batch of acquires is asked for at once.
 func (o *optimism) takes() bool {
 	if o.left == 0 {
 		return true

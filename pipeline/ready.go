@@ -33,7 +33,7 @@ func (e *NotReadyError) Error() string {
 // Unwrap makes the masters' errors visible to errors.Is and errors.As.
 func (e *NotReadyError) Unwrap() []error { return errorsOf(e.Causes) }
 
-// readyTick is how often Ready looks whether masters have come or gone. It computes the end of waits.
+// readyTick is how often Ready checks whether masters have come or gone. It computes when waits end.
 const readyTick = 50 * time.Millisecond
 
 // Ready returns nil once a quorum of masters votes: they are up, and do not wait after a restart.

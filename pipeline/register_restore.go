@@ -14,7 +14,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// This file restores the registers of a master that lost its data, from those of the others.
+// This file restores the registers of a master that lost its data, from the registers of other masters.
 
 // A gathering collects the registers of other masters, to seed a master with them.
 type gathering struct {
@@ -27,7 +27,7 @@ type gathering struct {
 }
 
 // gatherLocked reads the registers of the other masters, if enough of them are admitted and the
-// last try was not just now.
+// pause after the last try is over.
 func (m *master) gatherLocked(now time.Time) {
 	if now.Before(m.member.readAt) {
 		return
@@ -52,20 +52,20 @@ func (m *master) gatherLocked(now time.Time) {
 	}
 }
 
-// The pause before registers are read again, if too few could be.
+// The pause before registers are read again, if too few masters answered.
 const (
 	firstReadPause   = tickPeriod
 	longestReadPause = 10 * time.Second
 )
 
-// answeredLocked notes that one more has answered, or been lost. After the last it seeds the master,
-// or gives up until a later tick.
+// answeredLocked notes that one more master has answered or was lost. After the last one it seeds
+// the gathering's master, or gives up until a later tick.
 func (g *gathering) answeredLocked() {
 	m, now := g.m, time.Now()
 	g.open--
 	switch {
 	case g.open > 0:
-	case !m.up || m.session != g.session: // session is written while it is not up
+	case !m.up || m.session != g.session: // session is written while m is not up
 	case fencing.Enough(g.read, len(m.p.masters), m.p.quorum):
 		m.member.read, m.member.pause = 0, 0
 		g.seedLocked(now)
@@ -76,7 +76,7 @@ func (g *gathering) answeredLocked() {
 	}
 }
 
-// newReading reads the registers of the master for another.
+// newReading reads the registers of m for another master.
 func (m *master) newReading(g *gathering) *maintenance {
 	e := &maintenance{}
 	membership.AddReadRegisters(&e.Batch, m.p.set.Description(), m.member.admission.Mark())
