@@ -11,9 +11,9 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A round is one batch on its way to all masters. It is encoded once per dialect, and written by
-// the goroutine that formed it or by the master's writer. It has its own copy of the requests: a decided call
-// belongs to its caller again while slower masters are still to answer.
+// A round is one batch on its way to all masters. It is encoded once per dialect, and written by the
+// goroutine that formed it or by the master's writer. It has its own copy of the requests: a decided
+// call belongs to its caller again while slower masters are still to answer.
 type round struct {
 	seq     uint64
 	formed  clock.Instant // before anything was sent

@@ -12,7 +12,7 @@ import (
 // ReservedPrefix begins the names of the engine's own keys.
 const ReservedPrefix = "__muxlock__:"
 
-// IntentPrefix and behind it a name is the key by which a writer keeps new readers out.
+// IntentPrefix, followed by a name, is the key by which a writer keeps new readers out.
 const IntentPrefix = ReservedPrefix + "i:"
 
 // The keys of fencing, on every master.
@@ -20,7 +20,7 @@ const (
 	SetKey       = ReservedPrefix + "set"       // the description of the set
 	MarkKey      = ReservedPrefix + "admitted"  // the mark of the master's admission
 	TicketKey    = ReservedPrefix + "ticket"    // of the admission under way
-	SinceKey     = ReservedPrefix + "since"     // when that admission began, by clock; a hash
+	SinceKey     = ReservedPrefix + "since"     // when this admission began, by clock; a hash
 	RegistersKey = ReservedPrefix + "registers" // the registers; a hash
 )
 
@@ -64,7 +64,7 @@ func (b *Batch) AddMillis(ttl time.Duration) { b.AddNumber(uint64(ttl.Millisecon
 // AddNumber adds a number, without an allocation.
 func (b *Batch) AddNumber(n uint64) { b.addMarked("", n) }
 
-// addMarked adds a number behind a mark.
+// addMarked adds a number with a mark in front.
 func (b *Batch) addMarked(mark string, n uint64) {
 	digits := 1
 	for rest := n / 10; rest > 0; rest /= 10 {
@@ -76,7 +76,7 @@ func (b *Batch) addMarked(mark string, n uint64) {
 	b.text = append(b.text, "\r\n"...)
 }
 
-// Plain adds the command for one request that is not shared.
+// Plain adds the command for one request that is not a reader's.
 func (b *Batch) Plain(q *Request, d Dialect) {
 	switch {
 	case q.Op == Acquire:
@@ -183,7 +183,7 @@ func (b *Batch) addTokens(entries []Request) {
 	}
 }
 
-// addRuns adds, for each run of entries that are alike, what to do and how many they are.
+// addRuns adds, for each run of like entries, the operation and the number of entries.
 func (b *Batch) addRuns(entries []Request) {
 	for from := 0; from < len(entries); {
 		to := runEnd(entries, from)

@@ -16,11 +16,11 @@ import (
 
 // A connection needs user code: DialCtxFn, AuthCredentialsFn, and what Dialer and TLSConfig call.
 // User code may block and ignore its ctx. So each call has its own goroutine, which is left behind
-// when the time is up (within). What it returns later is thrown away. At most MostCalls of each
-// function are under way for a master (Limited).
+// when the time is up (within). A late result is thrown away. At most MostCalls of each function are
+// under way for a master (Limited).
 
 const (
-	// MostCalls are under way at once: the master's, its tracker's and two that were left behind.
+	// MostCalls may be under way at once: the master's, its tracker's and two that were left behind.
 	MostCalls = 4
 	// grace is the time from the end of a call's ctx until the call is left behind. It keeps the
 	// error of a call that observes its ctx.
@@ -32,7 +32,7 @@ const (
 func DialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
 
 // within returns what call returns, or an error if call has not returned when ctx ends, or grace
-// after timeout. What call returns later goes to late.
+// after timeout. A result that comes later goes to late.
 func within[T any](ctx context.Context, timeout time.Duration, name string, call func(context.Context) (T, error), late func(T)) (T, error) {
 	type result struct {
 		value T
@@ -94,7 +94,7 @@ func Limited(option rueidis.ClientOption) rueidis.ClientOption {
 	return option
 }
 
-// dialTCP is the dialler of users who bring none.
+// dialTCP is the default dialler.
 func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil || t == nil {

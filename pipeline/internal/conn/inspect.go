@@ -21,11 +21,11 @@ const (
 	NoExpiry = time.Duration(math.MaxInt64)
 )
 
-// ErrNotALock is matched if a key holds what no lock has as its value: another type, an empty
-// string, a string longer than MaxValue, or a sorted set of others than readers.
+// ErrNotALock is matched if a key's value cannot be a lock's: another type, an empty string, a
+// string longer than MaxValue, or a sorted set with members that are no readers.
 var ErrNotALock = errors.New("muxlock: key holds no lock")
 
-// notALock is the class of the script's error about a string that no lock has.
+// notALock is the class of the script's error about a string that cannot be a lock's.
 const notALock = "MUXLOCKVALUE"
 
 // Inspect adds the commands that read what is under a name.
@@ -38,8 +38,8 @@ func (b *Batch) Inspect(name string) {
 // A Value is what one master has under a name. The tokens in it must not be printed.
 type Value struct {
 	Address string
-	Token   string        // "": the name is free, or readers have it
-	Readers []string      // their tokens, that of the longest last; nil: there are none
+	Token   string        // "": the name is free, or readers hold it
+	Readers []string      // their tokens, the one with the longest lease last; nil: there are none
 	Left    time.Duration // to live, as of the master's answer; or NoExpiry
 	Waiting int           // tokens that stand in line
 	Next    string        // the first of them

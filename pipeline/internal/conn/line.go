@@ -13,39 +13,39 @@ import (
 	"muxlock/scripts"
 )
 
-// The keys of a line, behind them the name. With fencing they are others, so that nobody who has no fencing token is passed
-// a lock of those who do.
+// Prefixes of a line's keys, followed by the name. With fencing they are others, so that a lock with a fencing token is
+// never passed to a client without fencing.
 const (
 	lineKey, entriesKey             = ReservedPrefix + "q:", ReservedPrefix + "w:"
 	fencedLineKey, fencedEntriesKey = ReservedPrefix + "Q:", ReservedPrefix + "W:"
 )
 
-// A Line is what a Wait or a Pass says beside the name and the token. It does not change once it was sent.
+// A Line has the arguments of a Wait or a Pass beside the name and the token. It must not change once it was sent.
 type Line struct {
 	// Of a Wait:
 	Version uint32        // of this request, from 1
-	Lease   time.Duration // that may be passed to the token, without the age of the entry
-	Stale   time.Duration // how old the entry may be for that
+	Lease   time.Duration // that may be passed to the token; the entry's age is added
+	Stale   time.Duration // how old the entry may be when a lock is passed to it
 	Stay    bool          // the token is in line; else it joins
-	Waited  time.Duration // for how long its owner has, when it joins
+	Waited  time.Duration // how long its owner has waited already, when it joins
 	Told    bool          // the owner was told to ask: a free name is taken out of turn
 
 	// Of a Pass:
-	Open  bool      // leave the lock open, rather than pass it on, and wake two
+	Open  bool      // leave the name open instead of passing the lock on, and wake two
 	Word  string    // travels with the lock
 	Named [2]string // tokens to pass it to rather than to the first in line; "": none
 }
 
-// An Answer is what a master says of a token in line: a reply to Wait, or a push.
+// An Answer is a master's message about a token in line: a reply to Wait, or a push.
 type Answer struct {
 	Kind    AnswerKind
 	Version uint32        // of the request that a grant answers
 	Lease   time.Duration // of a grant, as the master set it; of Has, what is left
-	Fence   uint64        // that the master granted; 0: none, or not known
+	Fence   uint64        // the fencing token that the master granted; 0: none, or not known
 	Next    [2]string     // with a grant: the tokens in line now
 	Word    string        // of the pass
 	Rank    int           // with InLine: from 0
-	Value   string        // with InLine: who has the lock; "": nobody
+	Value   string        // with InLine: the holder's token; "": nobody holds the lock
 	Mark    string        // under which the master granted, with fencing
 }
 
@@ -54,20 +54,20 @@ type AnswerKind byte
 
 const (
 	Granted AnswerKind = 'g' // the master granted the lock
-	Has     AnswerKind = 'm' // the token has the lock there already
+	Has     AnswerKind = 'm' // the token holds the lock there already
 	InLine  AnswerKind = 'q'
 	Missing AnswerKind = 'x' // the token is not in line
 	Opened  AnswerKind = 'o' // push: the holder left the name open
 	Free    AnswerKind = 'f' // push: the name is free, and the token first in line
 )
 
-// Readers is the Value of an Answer where readers have the name.
+// Readers is the Value of an Answer where readers hold the name.
 const Readers = "readers"
 
-// PassedOn is the reply to a Pass that gave the lock to another token, or told one that it is left open.
+// PassedOn is the reply to a Pass that gave the lock to another token, or notified one that it is left open.
 const PassedOn = 2
 
-// InLine adds the call for a Wait or a Pass. Of a Wait, channel is the one that the connection hears.
+// InLine adds the call for a Wait or a Pass. For a Wait, channel is the connection's own channel.
 func (b *Batch) InLine(q *Request, channel, set string) {
 	script, l, keys, args := &scripts.Pass, q.Line, 3, 6
 	if q.Op == Wait {
@@ -117,10 +117,10 @@ func either(first bool, one, other string) string {
 	return other
 }
 
-// orNone returns the word, or the sign for none.
+// orNone returns the word, or the sign for an empty word.
 func orNone(word string) string { return either(word != "", word, "-") }
 
-// tagOf returns a short sign of a set's description.
+// tagOf returns a short hash of a set's description.
 func tagOf(set string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(set)) // cannot fail
@@ -143,8 +143,8 @@ func WaitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err erro
 	return a, quorum.Refused, nil
 }
 
-// PushedAnswer reads a message on a connection's channel: for which token it is, and what. It reports false if it is none
-// of the scripts'.
+// PushedAnswer reads a message on a connection's channel: the token that it is for, and the answer. It reports false if no
+// script sends such a message.
 func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	kind, rest, _ := strings.Cut(message, "\n")
 	token, rest, _ = strings.Cut(rest, "\n")
@@ -170,7 +170,7 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	return token, a, badVersion == nil && badLease == nil && badFence == nil
 }
 
-// words is how many a reply of each kind has.
+// words is the number of words that a reply of each kind has.
 var words = map[AnswerKind]int{Granted: 4, Has: 2, InLine: 3, Missing: 1}
 
 // answer reads the words of a reply.
@@ -198,7 +198,7 @@ func answer(text string) (a Answer, ok bool) {
 	return a, err == nil
 }
 
-// millis reads a time to live. What has no end is taken for one that is over: no script sets it.
+// millis reads a time to live. No expiry counts as expired: the scripts always set one.
 func millis(text string) (time.Duration, error) {
 	ms, err := strconv.ParseInt(text, 10, 42)
 	return time.Duration(max(0, ms)) * time.Millisecond, err

@@ -4,8 +4,8 @@ package conn
 // FoldMax each, or of one set. Fewer cost the server less as a script of their own each: the frame of the batch
 // script is dearer. More save a reply, a lookup and a dispatch per request. One call keeps the
 // server busy for about a microsecond per request. An acquire is a plain SET, or part of an MSETEX
-// if the server has it: a script would only make it dearer, as it would a release by a native
-// command, at any size. BenchmarkFold compares.
+// if the server has it. At any size a script would make it dearer, and likewise a release by a
+// native command. BenchmarkFold compares.
 const (
 	FoldFrom = 8
 	FoldMax  = 512
@@ -30,14 +30,14 @@ const (
 type Load struct {
 	Entries  []Request
 	Dialect  Dialect
-	Channel  string // that the connection hears; "": it takes no Wait, and a Pass is a Release
+	Channel  string // of the connection; "": it takes no Wait, and a Pass is a Release
 	Fenced   bool   // the acquires and extends are fenced
 	Batch    Batch
 	Commands []Command
 	Names    map[string]struct{} // scratch of foldEnd: the names of the acquires that share a command
 }
 
-// A Command is one of a Load. It carries the entries from the last one's End.
+// A Command is one command of a Load. It carries the entries from the previous command's End.
 type Command struct {
 	End  int
 	Kind Kind
@@ -114,8 +114,8 @@ func (l *Load) foldEnd(from int, kind Kind) int {
 	return to
 }
 
-// mayFold reports whether requests that stay together may share a command of a kind with first and those
-// between.
+// mayFold reports whether requests that stay together may share a command of a kind with first and the
+// entries between.
 func (l *Load) mayFold(unit []Request, first *Request, kind Kind) bool {
 	for i := range unit {
 		q := &unit[i]
@@ -125,8 +125,8 @@ func (l *Load) mayFold(unit []Request, first *Request, kind Kind) bool {
 		if kind != KindMsetex && kind != KindFencedAcquire {
 			continue
 		}
-		// MSETEX takes a name that is there twice, and the last value counts: two callers would
-		// have the lock.
+		// MSETEX accepts a name twice, and the last value counts: two callers would hold the
+		// lock.
 		if _, twice := l.Names[q.Name]; twice || q.TTL != first.TTL && !l.Fenced {
 			return false
 		}

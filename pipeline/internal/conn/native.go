@@ -3,9 +3,9 @@ package conn
 import "muxlock/internal/resp"
 
 // Newer servers have native commands that cost them less: MSETEX NX takes many locks at once, and
-// DELEX or DELIFEQ releases one without a script. The version of a server does not tell whether it
-// has them: Valkey reports that of a Redis, and a proxy reports that of the server behind it. So
-// each new connection tries.
+// DELEX or DELIFEQ releases one without a script. A server's version does not tell whether it has
+// them: Valkey reports a version of Redis, and a proxy reports the version of the server behind it.
+// So each new connection tries.
 
 // A Dialect says which native commands a master is sent, one bit each.
 type Dialect uint8

@@ -11,7 +11,7 @@ import (
 
 // SleepGrowing sleeps before a dial, for about *pause, and doubles it. It returns false when ctx
 // ends. The pause starts over once the master has been up for redlock.LongestRedial: a master that
-// comes and goes is not dialled each time.
+// comes and goes keeps its long pauses.
 func SleepGrowing(ctx context.Context, pause *time.Duration) bool {
 	from, to := redlock.RedialDelay(*pause)
 	*pause = min(2**pause, redlock.LongestRedial)

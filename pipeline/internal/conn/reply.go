@@ -34,10 +34,10 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", ErrUnexpected)
 }
 
-// NotTried is a script's answer for a name of a set of which another name is held.
+// NotTried is a script's answer for a name of a set if another name of the set is held.
 const NotTried = 'n'
 
-// allGranted is what the batch script's empty answer stands for.
+// allGranted has the votes for which the batch script answers with an empty string.
 var allGranted = strings.Repeat("1", FoldMax)
 
 // BatchVotes reads the reply of the batch script: n characters, one per entry. fault is the error
@@ -83,8 +83,8 @@ func GrantWords(reply resp.Reply) (words string, fault, err error) {
 // faultOf returns the error of a command that a script called. Older servers begin it with -.
 func faultOf(text string) error { return resp.ErrorOf(strings.TrimPrefix(text, "-")) }
 
-// ErrDenied is matched by the cause of a master whose ACL forbids the name. It did not execute the
-// command.
+// ErrDenied is matched by the cause of a master whose ACL forbids the name. The master did not execute
+// the command.
 var ErrDenied = errors.New("muxlock: name is denied")
 
 // ErrRegister is matched by the cause of a master whose register for a name holds no token: text, a
@@ -123,7 +123,7 @@ func IsACL(err error) bool {
 	return FirstWord(err) == "NOPERM" || strings.Contains(err.Error(), "user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")
 }
 
-// IsOtherType reports whether a release found a key of another type: another's.
+// IsOtherType reports whether a release found a key of another type, and so not its lock.
 func IsOtherType(err error) bool {
 	return FirstWord(err) == "WRONGTYPE" || strings.Contains(err.Error(), "should be of string type") // DELEX
 }
@@ -150,7 +150,7 @@ func IsServerWide(err error) bool {
 
 // IsUnfit reports whether an error shows that a server cannot serve rounds. Either the error is
 // about the whole server, or rounds need a command that the ACL forbids or the server does not
-// know. A proxy may have gone over to another server.
+// know. A proxy may have switched to another server.
 func IsUnfit(err error) bool {
 	return IsServerWide(err) || IsForbidden(err) || err != nil && strings.HasPrefix(err.Error(), "unknown command")
 }

@@ -11,7 +11,7 @@ const (
 	Release           // DEL if the value is token
 	Wait              // stand in line for the lock, or stay there (scripts/wait.lua)
 	Pass              // Release to the next in line, and leave the line (scripts/pass.lua)
-	Intend            // keep new readers out for TTL, if readers have the name, or refuse; TTL 0 lets them in again, unless another Token did first (scripts/shared.lua)
+	Intend            // keep new readers out for TTL, if readers hold the name, or refuse; TTL 0 lets them in again, unless another Token did first (scripts/shared.lua)
 )
 
 // Takes reports whether the operation may give its token the lock. Masters that do not vote are not asked for it.
@@ -28,27 +28,27 @@ type Request struct {
 	// TTL is in whole milliseconds. For a Release or Pass, it is how long the key may still live: the
 	// release is not sent later.
 	TTL time.Duration
-	// Origin is for a Release: the Outcome's Origin of the acquire that it undoes, or
+	// Origin is for a Release: the Origin in the Outcome of the acquire that it undoes, or
 	// OriginForeign. A master that was not asked in that round need not be asked to release.
 	Origin Origin
 	// Alone keeps other requests out of this one's command, since an ACL may deny its name.
 	Alone bool
-	// Contended keeps an Acquire out of an MSETEX: one held name has all of it refused.
+	// Contended keeps an Acquire out of an MSETEX: one held name makes the server refuse all of it.
 	Contended bool
-	// Set is the number of the set that an Acquire is one of, with its neighbours of the same number: each
-	// master grants all of them or none. They differ in name and token alone. 0: it is in none.
+	// Set is the number of the set that an Acquire belongs to, with its neighbours of the same number: each
+	// master grants all of them or none. They differ in name and token alone. 0: it belongs to no set.
 	Set uint64
-	// OneOf makes the set a choice: each master grants the first of it that is free, and no other. So one of them wins at
-	// most. The pipeline releases the others that a master has granted, or may have.
+	// OneOf makes the set a choice: each master grants its first free name, and no other. So at most one name wins. The
+	// pipeline releases the other names that a master granted or may have granted.
 	OneOf bool
 	// Shared is for readers: an Acquire that any number of them are granted together, its Extend and its Release.
 	Shared bool
 	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not
-	// known. The pipeline sets an Acquire's when it forms the round: the token that it proposes.
+	// known. For an Acquire the pipeline sets the token to propose, when it forms the round.
 	Fence uint64
 	// Among is for an Extend: the masters whose votes count, one bit each; 0: all.
 	Among uint64
-	// Line is for a Wait, and for a Pass, which may have none.
+	// Line is for a Wait, and for a Pass, where it may be nil.
 	Line *Line
 	// Patient lets an Acquire wait in the queue even if the queue is full.
 	Patient bool
@@ -63,17 +63,17 @@ func UnitEnd(entries []Request, i int) int {
 	return end
 }
 
-// An Origin says who acquired a lock. Package pending derives which masters may have it.
+// An Origin says who acquired a lock. Package pending derives which masters may have the lock.
 type Origin uint64
 
 const (
 	// OriginUnknown says that nobody knows: the lock may come to any master, at any time.
 	OriginUnknown Origin = iota
-	// OriginForeign says that another process did: any master may have the lock.
+	// OriginForeign says that another process acquired it: any master may have the lock.
 	OriginForeign
 )
 
-// InRound says that this pipeline did, in its round n. Rounds count from 1.
+// InRound says that this pipeline acquired the lock, in its round n. Rounds count from 1.
 func InRound(n uint64) Origin { return OriginForeign + Origin(n) }
 
 // Since reports whether this pipeline acquired the lock in round n or later.

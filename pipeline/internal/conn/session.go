@@ -25,7 +25,7 @@ import (
 type Session struct {
 	Client  rueidis.Client
 	Conn    net.Conn
-	Release func() bool // lets the session outlive the ctx of Dial; false if that has ended
+	Release func() bool // lets the session outlive the ctx of Dial; false if the ctx has ended
 	wire                // of a session for batches, not for pushes
 }
 
@@ -56,9 +56,9 @@ func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 }
 
 // DialTracked opens a session that calls onPush from a goroutine of its own. A push has the names
-// of changed keys that were read after CLIENT CACHING YES. nil says that all keys may have changed,
+// of changed keys that were read after CLIENT CACHING YES. nil means that all keys may have changed,
 // or that the connection has ended. The error is rueidis.ErrNoCache if the server refuses tracking,
-// or has RESP2 alone: there Redis accepts CLIENT TRACKING and never pushes.
+// or has only RESP2: there Redis accepts CLIENT TRACKING and never pushes.
 // No error may be shown: it may quote arguments. rueidis pings a silent connection.
 func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*Session, error) {
 	option.DisableCache = false

@@ -17,7 +17,7 @@ type wire struct {
 	conn    net.Conn
 	timeout time.Duration
 	In      *bufio.Reader    // reads from the wire itself
-	now     func([]byte) int // writes what the socket takes at once, and returns how much; nil: it cannot
+	now     func([]byte) int // writes the bytes that the socket takes at once, and returns their number; nil: it cannot
 
 	// The following are owned by the reader.
 	Until    time.Time                                        // the read deadline
@@ -27,7 +27,7 @@ type wire struct {
 	Pushed   func(channel, message string)                    // takes messages of channels; nil: no pushes are asked for
 }
 
-// takeOver makes a wire of a connection on which everything has been answered.
+// takeOver makes a wire of a connection without an open request.
 func takeOver(conn net.Conn, timeout time.Duration) (wire, error) {
 	w := wire{conn: conn, timeout: timeout}
 	switch c := conn.(type) { // a wrapper's bytes are not the socket's
@@ -58,7 +58,7 @@ func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
 	return replies, w.conn.SetDeadline(time.Time{})
 }
 
-// Checked returns what Ask returned. If the first reply is an error, it returns that, too.
+// Checked returns the results of Ask. If the first reply is an error, Checked returns this error, too.
 func Checked(replies []resp.Reply, err error) ([]resp.Reply, error) {
 	if err == nil {
 		err = replies[0].Err()
@@ -144,8 +144,8 @@ func (w *wire) ListenUntil(until time.Time) error {
 	return err
 }
 
-// Write writes what goes out without waiting. It returns how many of the pieces are gone. Of the
-// next piece it keeps the rest in out.
+// Write writes the bytes that the socket takes without waiting. It returns how many pieces were
+// written in full, and cuts the written bytes off the next piece in out.
 func (w *wire) Write(out [][]byte) (gone int) {
 	if w.now == nil {
 		return 0

@@ -38,7 +38,7 @@ func ReadLook(replies []resp.Reply) (l Look, err error) {
 	return Look{replies[0].Text, replies[1].Text, serverinfo.Parse(replies[2].Text).DatabasesSwapped()}, nil
 }
 
-// AddCheck adds the commands whose replies Server.Check reads. A glance leaves out what Check
+// AddCheck adds the commands whose replies Server.Check reads. A glance leaves out fields that Check
 // needs only if the last look was longer ago.
 func AddCheck(b *conn.Batch, glance bool) {
 	b.Command("INFO", "replication")
@@ -52,8 +52,8 @@ func NewMark(runID, member string) string {
 	return fencing.Mark{Nonce: token.New(), RunID: runID, Member: member}.String()
 }
 
-// AddSwitch adds the call that gives a member the next description and mark, if it has the given
-// ones.
+// AddSwitch adds the call that gives a member nextSet and nextMark, if its description and mark are
+// set and mark.
 func AddSwitch(b *conn.Batch, set, mark, nextSet, nextMark string) {
 	b.Command("EVALSHA", scripts.Switch.SHA1, "2", conn.SetKey, conn.MarkKey, set, mark, nextSet, nextMark)
 }

@@ -13,11 +13,11 @@ import (
 // A Member is a master as Members found it.
 type Member struct {
 	Address  string
-	Err      error       // why it could not be asked
+	Err      error       // why the master could not be asked
 	Set      fencing.Set // as it describes its set; no ID: it has no description
 	Admitted bool        // it votes for engines that expect this set
-	// LargestFence is not below any fence that engines know of there, if none was lost. 0: there is
-	// none.
+	// LargestFence is at least every fence that engines got from the master, if none was lost. 0:
+	// there is none.
 	LargestFence uint64
 	// Waits says that the master waits to be admitted, and Left for how long yet, by the clock of
 	// this machine. Left is the whole wait if nobody here has met the master since it lost its
@@ -26,7 +26,7 @@ type Member struct {
 	Left  time.Duration
 }
 
-// Members asks all masters what they have, side by side.
+// Members asks all masters for their state, side by side.
 func Members(ctx context.Context, s Setup) (members []Member) {
 	visits := s.visit(ctx, s.Masters)
 	defer closeAll(visits)
@@ -43,7 +43,7 @@ func Members(ctx context.Context, s Setup) (members []Member) {
 	return members
 }
 
-// mostShown returns the description that most masters show: engines admit the others to that set.
+// mostShown returns the description that most masters show: engines admit other masters to its set.
 func mostShown(visits []*visit) (set string) {
 	count := make(map[string]int)
 	for _, v := range visits {
@@ -57,7 +57,7 @@ func mostShown(visits []*visit) (set string) {
 	return set
 }
 
-// describe asks for what a visit has not asked yet. set is the one that the master waits for.
+// describe asks for the rest of m. set is the set that the master waits for.
 func (v *visit) describe(m *Member, set string, wait time.Duration) error {
 	clock := NewWaitClock(set, v.replID, v.Swaps)
 	var b conn.Batch

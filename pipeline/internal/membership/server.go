@@ -9,7 +9,7 @@ import (
 )
 
 // ErrRestarted is matched by the cause of a master that was started so recently that it may have
-// forgotten locks. It is not asked for new ones yet. It is sent releases and extends, and they
+// forgotten locks. It gets no acquires yet. It gets releases and extends, and its votes on them
 // count.
 var ErrRestarted = errors.New("muxlock: master was restarted")
 
@@ -19,15 +19,15 @@ type Restarted string
 func (r Restarted) Error() string { return string(r) }
 func (r Restarted) Unwrap() error { return ErrRestarted }
 
-// A Server is what the server behind a master has reported in INFO, and from when on it votes on
+// A Server has the INFO reports of the server behind a master, and the time from which it votes on
 // acquires. It is pure: no clock, no I/O.
 //
-// A server that comes up empty would grant what it granted before it went down. So it waits until
-// the longest lease that may exist has run out. The wait counts from when we first saw the new
-// run_id, also if the rest of that probe failed, on our own monotonic clock: uptime follows the
+// A server that comes up empty would grant locks that it had granted before it went down. So it waits
+// until the longest lease that may exist has run out. The wait counts from our first sight of the new
+// run_id, even if the rest of that probe failed, on our own monotonic clock: uptime follows the
 // server's wall clock, which somebody may set. Only the first meeting goes by uptime: else every
-// start of a service would have to wait. A run_id that comes back after another is new: two servers
-// may take turns behind one address.
+// start of a service would have to wait. A run_id that comes back after another counts as new: two
+// servers may take turns behind one address.
 //
 // A server that becomes a replica has another server's data from then on, and keeps its run_id.
 // What Redis 7.0.15 reports in INFO replication (TestWhatRedisReportsOfADataSet):
@@ -45,30 +45,30 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 // So run_id and master_replid identify a data set. A new master_replid with an offset shows that
 // the server was a replica meanwhile. Whether it got the other's data does not matter: a transfer
 // that breaks off leaves neither its own nor the other's. A new master_replid without an offset is
-// the same data in two cases. Either the last look was just now: repl-backlog-ttl wipes the offset
+// the same data in two cases. Either the last look was recent: repl-backlog-ttl wipes the offset
 // out, too, but not within BacklogTTL. Or the server has received nothing as a replica since the
 // last look: it counts the bytes, and every transfer begins with some. At a first meeting the
 // offset may come from a file, and does not show when it was set; there uptime counts.
 //
-// Three things go unseen. One is a promotion before the first meeting. The second is what was
-// granted between a change and the next check. If the last check is 0.2 s old, a new one goes in
+// Three things go unseen. One is a promotion before the first meeting. The second is a grant between
+// a change and the next check. If the last check is 0.2 s old, a new one goes in
 // front of acquires (master.checkLocked of the pipeline). So the gap is at most 0.2 s and an
 // acquire's way to the server, even if the server was idle before, or a check is under way. If this
-// process is stopped before it writes an acquire, the stop counts, too. The third is hidden by
-// somebody who resets the count (CONFIG RESETSTAT) after the server was a replica and its offset
-// was wiped out, all between two checks.
+// process is stopped before it writes an acquire, the stop counts, too. The third is a replaced data
+// set after which, before the next check, the offset was wiped out and somebody reset the count of
+// bytes (CONFIG RESETSTAT).
 type Server struct {
 	Wait    time.Duration // as Config.Wait; fixed after New
 	Durable bool          // as Config.MastersAreDurable; fixed after New
 	Trusted bool          // the first meeting needs no wait; set only during New
 
 	RunID     string    // of the last server; "" before the first
-	ReplID    string    // its master_replid; "": it did not say
-	Received  string    // bytes that it received as a replica, as of the last answer; "": it did not say
-	Replica   bool      // it was a replica when it was asked last
-	Asked     time.Time // when it was asked last
+	ReplID    string    // its master_replid; "": not reported
+	Received  string    // bytes that it received as a replica, as of the last answer; "": not reported
+	Replica   bool      // it was a replica when last asked
+	Asked     time.Time // when it was last asked
 	VotesFrom time.Time // zero: it votes
-	started   time.Time // when the server started, if it is the first met; else zero
+	started   time.Time // when the server started, if it is the first server met; else zero
 	replaced  bool      // the wait follows no restart, but a data set that was replaced
 	Swaps     int       // how often a data set was replaced
 	// WasReplica says that the server was a replica before it got its present data.
@@ -82,7 +82,7 @@ const BacklogTTL = time.Second
 // comes with it if the last look was longer ago (Glanced). The server was asked at asked and has
 // answered by now, on a connection on which it had reported its run_id. After an error the
 // connection must end, and grants that are still to come must not count: the server is no master,
-// or has other data than when it was seen last. The result is valid with an error, too.
+// or its data have changed. The result is valid with an error, too.
 func (s Server) Check(info serverinfo.Info, asked, now time.Time) (Server, error) {
 	last := s
 	if id := info.RunID(); id != "" {
@@ -125,8 +125,8 @@ func (s Server) Check(info serverinfo.Info, asked, now time.Time) (Server, error
 	return s, nil
 }
 
-// lost reports whether the server may have lost the data that it was seen with, although it is the
-// same server.
+// lost reports whether the server may have lost its data since the last look, although it is the same
+// server.
 func (s Server) lost(info serverinfo.Info, now time.Time) bool {
 	received := info.Received()
 	switch {

@@ -11,15 +11,15 @@ import (
 	"muxlock/scripts"
 )
 
-// ErrConfigMismatch is matched if masters are not set up for fencing, or as another set than the
-// configured one.
+// ErrConfigMismatch is matched if masters are not set up for fencing, or are set up as another set
+// than the configured one.
 var ErrConfigMismatch = fencing.ErrOther
 
 // A Set is the set of masters that the pipeline is a client of. nil is no set.
 type Set struct {
 	text string // the description
-	// The largest token seen in each register. An acquire proposes the next one to all masters, so
-	// that a master that missed some needs no raise.
+	// The largest token seen in each register. An acquire proposes the next token to all masters, so
+	// that a master that missed some tokens needs no raise.
 	tokens [fencing.Registers]atomic.Uint64
 }
 
@@ -47,7 +47,7 @@ func (s *Set) Saw(name string, token uint64) {
 	}
 }
 
-// Matches returns why a master's description is not that of the set with these members; nil: it is.
+// Matches returns why a master's description does not describe the set with these members; nil: it does.
 func Matches(shown string, maxTTL time.Duration, members []string) error {
 	set, err := fencing.ParseSet(shown)
 	if err == nil {

@@ -14,15 +14,15 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Setting masters up as a set, which fencing needs once, and replacing a member may both be cut
-// anywhere and run again: they go on from what they find.
+// Fencing needs masters to be set up as a set, once. Set-up and the replacement of a member may both
+// be interrupted anywhere and run again: they go on from the state that they find.
 //
 // A set is written in steps (package fencing). Every master gets a description of generation
-// Preparing. When all have it they become Prepared, one by one, and when all are they Serve. So if
-// some masters are Prepared and some have nothing, the latter have lost data: a set-up that was cut
-// leaves no such state.
+// Preparing. When all have it they become Prepared, one by one, and when all are Prepared they become
+// Serving. So if some masters are Prepared, masters without a description have lost data: an
+// interrupted set-up leaves no such state.
 
-// Setup is what Init, Replace and Members need to know.
+// Setup has the arguments of Init, Replace and Members.
 type Setup struct {
 	Masters []conn.Master
 	Timeout time.Duration
@@ -30,9 +30,9 @@ type Setup struct {
 	Wait    time.Duration // how long a master is watched before it is trusted, as Config.Wait
 	// New asserts that the masters never granted a lock: there is nothing to wait for.
 	New bool
-	// Recover sets masters up anew, whatever they were. From the beginning of the wait on they
-	// serve no earlier clients. Above must be the largest fence that a resource has seen. Every
-	// fence will be larger than Above, by RecoveryMargin.
+	// Recover sets masters up anew, whatever they were. From the start of the wait on they serve no
+	// earlier clients. Above must be the largest fence that a resource has seen. Every new fence
+	// will be larger than Above, by RecoveryMargin.
 	Recover bool
 	Above   uint64
 }
@@ -49,8 +49,8 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
 }
 
-// Init sets the masters up as a set. It watches each for Wait, as it may have lost data just now.
-// It returns nil when all are members. Masters that are set up already stay as they are. Errors:
+// Init sets the masters up as a set. It watches each master for Wait, since the master may have just
+// lost data. It returns nil when all are members. Masters that are set up already stay as they are. Errors:
 // ErrRefused, ErrMembersLost, ErrConfigMismatch, a MasterError, or ctx's error.
 func Init(ctx context.Context, s Setup) error {
 	visits := s.visit(ctx, s.Masters)
@@ -83,7 +83,7 @@ func Init(ctx context.Context, s Setup) error {
 	return nil
 }
 
-// plan returns the set that the masters are, or will be.
+// plan returns the set that the masters form, or will form.
 func (s *Setup) plan(visits []*visit) (set fencing.Set, err error) {
 	members := make([]string, len(visits))
 	for i, v := range visits {
@@ -101,7 +101,7 @@ func (s *Setup) plan(visits []*visit) (set fencing.Set, err error) {
 	return set, ofOperator(err)
 }
 
-// ofOperator gives an error of package fencing the kind that callers know.
+// ofOperator turns an error of package fencing into one that callers know.
 func ofOperator(err error) error {
 	if lost := (*fencing.LostError)(nil); errors.As(err, &lost) {
 		return refuse("%w: %v. Engines admit them again by themselves, and muxlock masters repair does, as long as enough others are admitted; else recover them", ErrMembersLost, lost.Members)
@@ -109,8 +109,8 @@ func ofOperator(err error) error {
 	return err
 }
 
-// RecoveryMargin is how many tokens are left out above Setup.Above: the resource may not have seen
-// the newest.
+// RecoveryMargin is how many tokens are skipped above Setup.Above: the resource may not have seen the
+// newest tokens.
 const RecoveryMargin = 1 << 24
 
 // floor returns the least registers of the set. They are not below the registers of a master that
@@ -140,7 +140,7 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 		if err != nil && !s.Recover {
 			return nil, conn.MasterError{Master: v.Member, Err: err}
 		}
-		fencing.Merge(registers, theirs[:]) // with Recover: as many as can be read; Above covers the rest
+		fencing.Merge(registers, theirs[:]) // with Recover: the registers that can be read; Above covers the rest
 	}
 	return registers, nil
 }

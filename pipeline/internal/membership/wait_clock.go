@@ -8,22 +8,22 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A WaitClock counts the wait of a master across processes. The wait may begin in one process and
-// end in the next, if programs run for a moment. So the master keeps since when it has its ticket,
-// by a clock that the processes of one machine share and nobody sets (clock.Shared). Processes of
-// other machines count by their own. The servers' clocks would not do: TIME and uptime can be set.
-// Clones of a running virtual machine share its id, and their clocks part when one is paused: such
-// clones must not both run clients.
+// A WaitClock counts the wait of a master across processes. If programs run only for a moment, the
+// wait may begin in one process and end in the next. So the master keeps an entry with the time when
+// it got its ticket, by a clock that the processes of one machine share and nobody sets
+// (clock.Shared). Other machines count by their own clocks. The servers' clocks do not serve: TIME
+// and uptime can be set. Clones of a running virtual machine share its id, and their clocks part when
+// one is paused: such clones must not both run clients.
 //
-// The entry holds for one set: a master that joins another has to outlast the locks that the member
-// which left has granted until now. And it holds as long as the server's data stay the same: ID names
-// what changes when they are replaced in a running server, by replication or by SWAPDB.
+// The entry holds for one set: a master that joins another set has to outlast the locks that the
+// leaving member has granted until now. And the entry holds as long as the server's data stay the
+// same: ID changes when they are replaced in a running server, by replication or by SWAPDB.
 type WaitClock struct {
 	ID  string // "": this machine has no such clock
 	now func() time.Duration
 }
 
-// NewWaitClock returns the clock for a member of a set, by its description, whose server has the given
+// NewWaitClock returns the clock for a member of the described set, whose server has the given
 // data: see Server.ReplID and Look.Swaps.
 func NewWaitClock(set, replID, swaps string) WaitClock {
 	id, _ := clock.Shared()
@@ -45,8 +45,8 @@ func (c WaitClock) Passed(since string) (time.Duration, bool) {
 	return max(0, c.now()-time.Duration(ms)*time.Millisecond), true
 }
 
-// AddNote adds the command that writes the entry: the master has its ticket by now. The clock is
-// read after the master has answered, and rounded up, so that no wait is too short.
+// AddNote adds the command that writes the entry, once the master has its ticket. The clock is read
+// after the master has answered, and rounded up, so that no wait is too short.
 func (c WaitClock) AddNote(b *conn.Batch, ticket string) {
 	b.Command("HSET", conn.SinceKey, ticket+" "+c.ID, strconv.FormatInt(c.now().Milliseconds()+1, 10))
 }

@@ -1,14 +1,14 @@
 // Package pace decides how much a master is sent at once. It is pure: no clock, no I/O.
 //
 // The budget bounds how many requests are on the wire at once: as many as the master answers in a
-// part of the timeout. So no master is given more than it can answer in time, whatever waits. One
-// that misses its time is silent, not overworked.
+// part of the timeout. So no master is given more than it can answer in time, whatever waits. A
+// master that misses the timeout is silent, not overworked.
 //
-// The window bounds how many writes are on the wire at once. To a near master it is one write. So
-// it is to a master that a mean round keeps busy for far longer than the round trip takes. An
-// earlier round would only wait there, and fewer, larger rounds cost everybody less. To a far
-// master it is as many writes as keep the connection filled: a call is sent at once, and does not
-// wait for a reply to come back.
+// The window bounds how many writes are on the wire at once. It is one write to a near master, and to
+// a master that a mean round keeps busy for far longer than the round trip takes. An earlier round
+// would only wait there, and fewer, larger rounds cost everybody less. To a far master it is as many
+// writes as keep the connection filled: a call is sent at once, and does not wait for a reply to come
+// back.
 package pace
 
 import (
@@ -17,7 +17,7 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A Pace is the measurements of one master, and what follows from them.
+// A Pace has the measurements of one master, and derives the budget and the window.
 type Pace struct {
 	timeout time.Duration
 
@@ -30,7 +30,7 @@ type Pace struct {
 const (
 	// BudgetPart divides the timeout: all requests on the wire may take that long.
 	BudgetPart = 4
-	// LeastBudget is the budget of the slowest master, mostBudget that of the fastest.
+	// LeastBudget is the budget of the slowest master, mostBudget the budget of the fastest.
 	LeastBudget = 256
 	mostBudget  = 1 << 14
 
@@ -43,18 +43,18 @@ const (
 
 	// FirstCost is assumed before anything was measured. It is ten times the usual cost.
 	FirstCost = 40 * float64(time.Microsecond)
-	// basePeriod is how long the least time counts, once to twice. After that a way that has become
-	// longer is noticed; one that has become shorter is noticed at once.
+	// The least time counts for one to two periods of basePeriod: a longer way is noticed after that,
+	// a shorter way at once.
 	basePeriod = 30 * time.Second
 	// manyRequests is the size from which on the time of a write measures the cost of a request.
 	manyRequests = 16
 )
 
-// New returns the pace of a master that was not measured yet.
+// New returns the Pace of a master that was not measured yet.
 func New(timeout time.Duration) Pace { return Pace{timeout: timeout, cost: FirstCost} }
 
 // Answered notes that n requests were answered took after they were sent. The ahead requests that
-// were on the wire then were answered first.
+// were on the wire before them were answered first.
 func (p *Pace) Answered(n, ahead int, took time.Duration, now time.Time) {
 	p.meanSize += (float64(n) - p.meanSize) / 8
 	if n < conn.FoldFrom {
@@ -68,7 +68,7 @@ func (p *Pace) Answered(n, ahead int, took time.Duration, now time.Time) {
 	p.cost += (cost - p.cost) / 8
 }
 
-// NoteBase notes the time of a write that is too small to matter.
+// NoteBase notes the time of a write so small that it measures the round trip.
 func (p *Pace) NoteBase(took time.Duration, now time.Time) {
 	if now.After(p.Period) {
 		p.Base[1], p.Base[0] = p.Base[0], 0
@@ -79,7 +79,7 @@ func (p *Pace) NoteBase(took time.Duration, now time.Time) {
 	}
 }
 
-// RoundTrip returns the time to the master and back, as far as it is known; 0: it is not.
+// RoundTrip returns the least time to the master and back; 0: not known.
 func (p *Pace) RoundTrip() time.Duration {
 	if p.Base[1] == 0 || p.Base[0] != 0 && p.Base[0] < p.Base[1] {
 		return p.Base[0]

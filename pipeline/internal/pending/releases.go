@@ -1,5 +1,5 @@
-// Package pending knows which locks may be at a master, and keeps the releases that the master
-// still needs: it was not sent them, or has not answered them. It is pure: no clock, no I/O.
+// Package pending knows which locks may be at a master, and keeps the releases that were not sent to
+// the master or not answered by it. It is pure: no clock, no I/O.
 package pending
 
 import (
@@ -13,8 +13,8 @@ import (
 // Releases knows which locks may be at one master, and keeps its pending releases. Its owner calls
 // it under a mutex, so no call costs more than O(log n) for each release that it adds or takes out.
 //
-// A lock may be at the master if its acquire was sent, or may still come out of the socket of a
-// connection that died. It cannot be there if the master was left out of the round. So a master
+// A lock may be at the master if its acquire was sent, even if only to the socket of a connection that
+// died. It cannot be there if the master was left out of the round. So a master
 // that is away or behind needs the releases of earlier rounds (MustRelease), and no others. A lock
 // whose acquire and release both wait to be sent needs neither.
 //
@@ -62,8 +62,8 @@ func (h releaseHeap) reached(now time.Time) bool {
 }
 
 // A roundRange is the rounds that were in flight when a connection died. Their acquires are in
-// doubt: until the dead-peer time after the next admission they may be executed. So are tokens of
-// earlier rounds that stood in line, since they ask again.
+// doubt: until the dead-peer time after the next admission they may be executed. Tokens in line from
+// earlier rounds are in doubt, too, since they ask again.
 type roundRange struct {
 	from, to uint64
 	until    time.Time // zero until a new connection is admitted
@@ -73,15 +73,14 @@ type roundRange struct {
 // that died may be executed until deadPeer after the next connection was admitted.
 func New(deadPeer time.Duration) Releases { return Releases{deadPeer: deadPeer, leftOut: 1} }
 
-// LeaveOut notes that the master is not asked from round n on, or has not been since an earlier
-// one.
+// LeaveOut notes that rounds leave the master out from round n on, or already since an earlier round.
 func (p *Releases) LeaveOut(n uint64) {
 	if p.leftOut == 0 || n < p.leftOut {
 		p.leftOut = n
 	}
 }
 
-// TakeIn notes that the master is asked in all rounds from now on.
+// TakeIn notes that no round leaves the master out from now on.
 func (p *Releases) TakeIn() { p.leftOut = 0 }
 
 // MustRelease reports whether a lock may be at the master: the round of its acquire did not leave
@@ -102,8 +101,7 @@ func (p *Releases) Admitted(now time.Time) {
 	}
 }
 
-// Prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose keys have
-// expired.
+// Prune drops rounds in doubt after the dead-peer time, and releases whose keys have expired.
 func (p *Releases) Prune(now time.Time) {
 	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
 	for p.first.reached(now) {
@@ -115,7 +113,7 @@ func (p *Releases) Prune(now time.Time) {
 func (p *Releases) Add(q *conn.Request, now time.Time) {
 	r := &Release{Name: q.Name, Token: q.Token, Shared: q.Shared, at: now.Add(q.TTL)}
 	if _, inDoubt := p.isInDoubt(q, now); inDoubt || q.Origin == conn.OriginUnknown {
-		r.at = time.Time{} // the acquire may be executed later, and the lease begin then
+		r.at = time.Time{} // the acquire may be executed later, and only then the lease begins
 	}
 	heap.Push(&p.first, r)
 }
@@ -163,7 +161,7 @@ func (p *Releases) Take(now time.Time, most int) (due []*Release) {
 	return due
 }
 
-// Confirmed notes releases that were answered. Each that was sent for the first time is sent again.
+// Confirmed notes releases that were answered. A release that was answered for the first time is sent again.
 func (p *Releases) Confirmed(releases []*Release, now time.Time) {
 	for _, r := range releases {
 		if !r.again {

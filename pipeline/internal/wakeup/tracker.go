@@ -14,20 +14,20 @@ import (
 // A tracker reads the awaited names on one master and receives its pushes. It has one goroutine. It
 // has one connection while names are awaited, and a while longer:
 //
-//	run: dial -> take what is unread -> CLIENT CACHING YES, PTTL, for each name
+//	run: dial -> take unread names --> CLIENT CACHING YES, PTTL, for each name
 //	                    ^                                 |
 //	                    '---- onPush: push, or the end ---'--> observations
 //
 // The connection is a session: it dials once. Unlike a session for batches it stays in rueidis's
 // pipelined mode. There rueidis reads in the background, calls onPush from there, pings a silent
-// connection, and reports its end with nil. It reports a flush with nil, too. So a flush ends the
-// connection.
+// connection, and reports the connection's end with nil. It reports a flush with nil, too. So a flush
+// ends the connection.
 //
-// PTTL both arms tracking and reads, so no change falls between: an earlier change is in its reply,
-// a later one is pushed. The push may overtake the reply on its way from rueidis's goroutine to
-// ours; applyLocked corrects that.
+// PTTL both arms tracking and reads, so no change is missed: an earlier change is in its reply, a later
+// change is pushed. The push may overtake the reply on its way from rueidis's goroutine to ours;
+// applyLocked corrects that.
 //
-// A server that refuses tracking is read over an ordinary session and cannot push.
+// A server that refuses tracking is read over an ordinary session, without pushes.
 type tracker struct {
 	wakeups *Wakeups
 	index   int // of the master
@@ -35,7 +35,7 @@ type tracker struct {
 	wake    chan struct{} // capacity 1, signals that there is work; sent by signal
 
 	// The following are guarded by wakeups.mu.
-	connection uint64 // counts connections: one more as soon as one has ended
+	connection uint64 // counts connections: the next one from the end of the last one
 	tracked    bool   // the server pushes
 	unread     map[*subscription]bool
 	pushes     uint64
@@ -46,7 +46,7 @@ type tracker struct {
 	pause time.Duration // before the next dial
 }
 
-// maxRead bounds the names that one write reads: they cost the server some 0.1 ms.
+// maxRead bounds the names that one write reads: so many cost the server some 0.1 ms.
 const maxRead = 256
 
 // readAgainAfter is how long after its push a name is read again. A read at once would wake more
@@ -178,13 +178,13 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	commands := make([]rueidis.Completed, 0, 2*len(t.batch)) // used once: rueidis may read it after DoMulti has returned
 	for _, sub := range t.batch {
 		if tracked {
-			commands = append(commands, caching) // of the next command only
+			commands = append(commands, caching) // for the next command only
 		}
 		commands = append(commands, s.Client.B().Pttl().Key(sub.name).Build())
 	}
-	// PTTL counts from its execution, a moment that we do not know. We count from before it was
-	// sent. Then the alarm is early by the way there, and the SET that follows has the same way to
-	// go. Counted from the reply, the alarm would be late by the way back.
+	// PTTL counts from its execution, at an unknown time. We count from before it was sent. Then the
+	// alarm is early by the way to the server, and the SET that follows has the same way to go.
+	// Counted from the reply, the alarm would be late by the way back.
 	start := time.Now()
 	replies := s.Client.DoMulti(context.Background(), commands...) // if the server hangs, rueidis's PINGs end it
 	for i := range replies {
@@ -243,7 +243,7 @@ func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start t
 	default:
 		o.armed = false
 	}
-	if pushed { // the change came before or after the read: nobody knows
+	if pushed { // the change came before or after the read: unknown
 		o.armed = false
 		t.queueLocked(sub)
 	}
@@ -276,7 +276,7 @@ func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 }
 
 // pushedLocked notes that a name has changed. The name is read again when the other masters have
-// had the time to push. By then nobody waits for it, or somebody has taken it again.
+// had the time to push. By then nobody waits for the name, or somebody holds it again.
 func (t *tracker) pushedLocked(sub *subscription) {
 	o := &sub.observations[t.index]
 	if o.reading {

@@ -1,26 +1,26 @@
 // Package wakeup wakes goroutines that wait for a name that others hold.
 //
 // The naive way is to ask again every so often: too often for the masters, too seldom for the
-// caller. Redis can notify instead. A connection with client tracking that has read a key gets a
-// push when the key next changes. It gets one: for the next push the key must be read again. So
-// each master gets a second connection and a tracker (tracker.go), which reads the awaited names,
-// with PTTL and nothing else. PTTL arms the tracking of a key, present or absent. It returns how
-// long the key has to live, and does not fetch the token.
+// caller. Redis can notify instead. A connection with client tracking that has read a key gets one
+// push when the key next changes. For another push the key must be read again. So each master gets a
+// second connection and a tracker (tracker.go), which reads the awaited names by PTTL only. PTTL arms
+// the tracking of a key, present or absent. It returns how long the key has to live, and does not
+// fetch the token.
 //
 // A name that somebody awaits has a subscription, with an observation per master: what the master
 // last reported of the name. Every change of an observation settles the subscription: when the name
 // may be free on a quorum, its waiters wake. A push counts as free at once. Soon after, the name is
-// read again, which corrects that if the key is still there. So after a release a waiter wakes a
-// round trip sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it
-// wakes needlessly.
+// read again, which corrects the observation if the key is still there. So after a release a waiter
+// wakes a round trip sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend
+// it wakes needlessly.
 //
 // Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds.
 // Hence the alarm: the moment from which on the name is free on a quorum, by the PTTLs. While fewer
 // than a quorum would push (tracking refused, connection lost), the waiter polls as it would
-// without all this.
+// without notifications.
 //
-// All of it is a hint. Nothing here grants or votes. A waiter that wakes asks the masters like any
-// other caller, and no rule of the lock rests on when it does.
+// A wake-up is a hint. Nothing here grants or votes. A waiter that wakes asks the masters like any
+// other caller, and no rule of the lock depends on when it does.
 package wakeup
 
 import (
@@ -47,9 +47,9 @@ type Wakeups struct {
 	trackers []*tracker    // one per master; fixed
 	running  sync.WaitGroup
 
-	mu    sync.Mutex // guards the following, and the fields of a tracker that name it
+	mu    sync.Mutex // guards the following, and some fields of the trackers
 	names map[string]*subscription
-	room  int         // names that the maps have grown to
+	room  int         // the largest number of names since the maps were made
 	ends  []time.Time // scratch of settleLocked
 }
 
@@ -73,7 +73,7 @@ type observation struct {
 	state   uint8
 	armed   bool      // the next change will be pushed
 	reading bool      // a read is on the wire
-	pushed  bool      // and a push came meanwhile
+	pushed  bool      // a push came during the read
 	ends    time.Time // if held: when the key will have expired; zero: never
 }
 
@@ -93,13 +93,13 @@ func (o *observation) fresh(now time.Time) bool {
 type Waiter struct {
 	sub    *subscription
 	poll   time.Duration
-	Free   chan struct{} // closed when a quorum may be free
+	Free   chan struct{} // closed when the name may be free on a quorum
 	Timer  *time.Timer   // fires at the alarm or at pollAt, whichever is first
 	pollAt time.Time     // zero while a quorum would push
 }
 
 // New starts a tracker for each master. The trackers end with ctx, and Wait waits for them. The
-// options must have been through conn.Limited.
+// options must come from conn.Limited.
 func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeout time.Duration) *Wakeups {
 	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription)}
 	for i, option := range masters {
@@ -115,7 +115,7 @@ func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeou
 // Wait returns when all trackers have ended.
 func (u *Wakeups) Wait() { u.running.Wait() }
 
-// Join adds a waiter for a name. It must Leave. While fewer than a quorum of masters would push,
+// Join adds a waiter for a name. Its caller must call Leave. While fewer than a quorum of masters would push,
 // the Timer fires after poll, jittered by half, at the latest.
 func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 	w := &Waiter{poll: poll, Free: make(chan struct{}), Timer: time.NewTimer(poll)}
@@ -225,7 +225,7 @@ func (w *Waiter) setLocked(now, alarm time.Time, notified bool) {
 }
 
 // Awaited returns, for each awaited name, how many masters would push its next change. Tests learn
-// from it when waiters sleep, and that nothing is left of them.
+// from it when waiters sleep, and that no subscription is left.
 func (u *Wakeups) Awaited() map[string]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
