@@ -35,7 +35,7 @@ type Admission[T Time[T]] struct {
 // Time is an instant on the client's own clock.
 type Time[T any] interface{ Before(T) bool }
 
-// A Step is what a client does next to have a master vote.
+// A Step is what a client must do next for a master to vote.
 type Step uint8
 
 const (
@@ -107,7 +107,7 @@ func (a *Admission[T]) Next(now T) Step {
 // Kept returns the mark of an earlier process, which Keep renews.
 func (a *Admission[T]) Kept() string { return a.keeps }
 
-// Renewed takes in the master's answer to a new mark. ok means that it still had the kept mark. Otherwise look again.
+// Renewed takes in the master's answer to a new mark. ok means that it still had the kept mark. Else look again.
 func (a *Admission[T]) Renewed(mark string, ok bool) {
 	if a.keeps = ""; ok {
 		a.admit(mark)

@@ -30,7 +30,7 @@ var ErrOther = errors.New("muxlock: masters are set up otherwise")
 // A LostError names members that set-up must not admit: only engines or a recovery can.
 type LostError struct {
 	Members []string
-	Back    bool // engines can once those that a replacement switched are put back
+	Back    bool // engines can admit them once the switched members are put back
 }
 
 func (e *LostError) Error() string {
@@ -84,8 +84,8 @@ func (s Set) before() Set {
 	return s
 }
 
-// Recover returns nil if the masters may be set up anew. They may have been members of any sets, but the members of such
-// a set that are not recovered must be no quorum of it: then its clients get no more locks. The new MaxTTL must not be
+// Recover returns nil if the masters may be set up anew. They may have been members of any sets, if the other members of
+// each such set are no quorum of it: then its clients get no more locks. The new MaxTTL must not be
 // below the old ones. Error: ErrOther.
 func Recover(found []Found, want Set) error {
 	for _, f := range found {
@@ -113,15 +113,16 @@ type Replacement struct{ From, To string }
 
 // Replace returns the set before and after the replacement. stay was found at the members that stay, joins at the new
 // master, goes at the old one if it can be asked; want has the members before. The caller switches the admitted members
-// that stay in the order of their addresses: of two operators at the same time one then finishes, and the other is
+// that stay in the order of their addresses: if two operators act at once, one then finishes, and the other is
 // refused before a quorum is split. Errors: ErrOther, a *LostError.
 //
-// Restarted members are for engines to admit: those of the set before if enough of its members are left, else those of
-// the set after. Engines of the set before never touch a member that was switched. So with a LostError that says Back, the
-// caller gives such a member the description before, and a mark that nobody believes. Like a restart with a snapshot of
-// before the switch, that takes no votes and lowers no register. It is safe at any time, whatever the member granted as
-// one of the set after: that counts only once a quorum of members that stay was switched. From then on at most N-q members
-// are admitted to the set before, and it takes N-q+1 to admit another one. So the set before gets no quorum again.
+// Restarted members are for engines to admit: engines of the set before if enough of its members are left, else engines
+// of the set after. Engines of the set before never touch a switched member. So after a LostError with Back, the caller
+// gives each switched and restarted member the description before, and a mark that no engine believes. Like a restart with
+// a snapshot from before the switch, this takes no votes and lowers no register. It is safe at any time, whatever the
+// member granted for the set after: such a grant counts only once a quorum of members that stay was switched. From then on
+// at most N-q members are admitted to the set before, and it takes N-q+1 to admit another one. So the set before gets no
+// quorum again.
 func (r Replacement) Replace(stay []Found, joins, goes Found, want Set) (before, after Set, err error) {
 	next := slices.Clone(want.Members)
 	next[slices.Index(next, r.From)] = r.To

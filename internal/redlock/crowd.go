@@ -35,7 +35,7 @@ func (c *Crowd) Woken(after time.Duration) {
 	c.halves = min(c.halves+c.soon, mostHalves)
 }
 
-// Held reports whether a holder kept the name for that long: two attempts in a row, and their undoing, take less.
+// Held reports whether after is long enough for a real holder: two attempts in a row, and their undoing, take less.
 func (c *Crowd) Held(after time.Duration) bool { return after >= 4*c.trip }
 
 // Window returns the longest delay before the next attempt; the shortest is 0. Without a crowd it returns 0.
