@@ -70,8 +70,8 @@ type Outcome struct {
 	Tally   quorum.Tally
 	Origin  Origin        // of the lock, if the request acquired one
 	Sent    clock.Instant // before the first byte was sent; zero: none was
-	// Only for a fenced acquire that is won: its token, the masters that granted the lock and those
-	// that store the token (fencing.Decide), one bit each.
+	// Only for a fenced acquire that is won: its token, the masters that granted, and the masters
+	// that store the token, one bit each (fencing.Decide).
 	Fence           uint64
 	Granted, Stored uint64
 	PassedOn        int           // only for a Pass: how many masters gave the lock to another token, or notified one that it is left open

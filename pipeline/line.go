@@ -223,8 +223,8 @@ func (p *Pipeline) hears(m *master, token string, a Answer) {
 	l.Hear(m.index, a)
 }
 
-// pushed takes a message. A grant is a vote: it counts only if the master votes now, and its data are still those last
-// seen. With fencing the grant's mark shows both. Else an answered check must be no older than tickPeriod, as for a vote
+// pushed takes a message. A grant is a vote: it counts only if the master votes now, and its data have not changed. With
+// fencing the grant's mark shows both. Else an answered check must be no older than tickPeriod, as for a vote
 // (checkLocked): the grant waits for one.
 func (m *master) pushed(channel, message string) {
 	token, a, ok := conn.PushedAnswer(message)

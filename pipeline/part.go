@@ -150,7 +150,7 @@ func (p *part) position(i int) int {
 	return i
 }
 
-// A followUp is what remains to be done after the replies to some commands of a part.
+// A followUp has the work that remains after the replies to some commands of a part.
 type followUp struct {
 	noScript []int // commands not executed because a script was missing: no vote yet
 	refused  []int // commands not executed because of the key of some entry: no vote yet

@@ -64,7 +64,7 @@ type Pipeline struct {
 	timeout  time.Duration
 	limit    int
 	changed  func(master string, up bool, cause error)
-	ctx      context.Context // ends when Close has waited for what is under way
+	ctx      context.Context // ends when Close has waited for calls under way
 	cancel   context.CancelFunc
 	closing  chan struct{} // closed by the first Refuse or Close
 	known    chan struct{} // closed and replaced when a master's hearing changes; guarded by mu

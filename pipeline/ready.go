@@ -61,7 +61,7 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 	}
 }
 
-// missing returns what a quorum lacks; nil: there is one.
+// missing returns why no quorum votes; nil: a quorum votes.
 func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// This file reads what a master answers, in order, and passes it on as votes.
+// This file reads a master's answers, in order, and turns them into votes.
 
-// A reader is what run needs to read and to connect; owned by run.
+// A reader has the state of reading and connecting; owned by run.
 type reader struct {
 	wanted   chan struct{} // capacity 1, signals that a round was formed without the master
 	replies  []resp.Reply

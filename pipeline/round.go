@@ -30,13 +30,13 @@ type round struct {
 	grants    []uint64      // by entry and master: the fencing token granted; empty without fencing
 	causes    []error       // by master: why it gave no vote on some entry
 	denied    map[int]error // by entry: a master's ACL forbids its name
-	listed    []MasterError // what causesLocked returned last
+	listed    []MasterError // the last result of causesLocked
 	listedFor uint64        // the masters in listed, one bit each
 	away      uint64        // the masters that were not asked, one bit each; fixed by begin
 	open      int           // masters that have not left; the last one recycles the round
 }
 
-// A ballot is what the masters have said of an entry.
+// A ballot has the masters' votes on an entry.
 type ballot struct {
 	tally    quorum.Tally
 	passedOn uint8  // how many masters passed the lock on

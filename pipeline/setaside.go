@@ -71,7 +71,7 @@ func (m *master) noteInDoubtLocked(lost []flight) {
 			continue
 		}
 		switch seq := f.part.r.seq; {
-		case !f.sent.IsZero(), f.first > 0: // the latter: earlier commands of the part were sent
+		case !f.sent.IsZero(), f.first > 0: // f.first > 0: earlier commands of the part were sent
 			if from == 0 || seq < from {
 				from = seq
 			}

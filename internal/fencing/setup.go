@@ -85,8 +85,8 @@ func (s Set) before() Set {
 }
 
 // Recover returns nil if the masters may be set up anew. They may have been members of any sets, if the other members of
-// each such set are no quorum of it: then its clients get no more locks. The new MaxTTL must not be
-// below the old ones. Error: ErrOther.
+// each such set are no quorum of it: then its clients get no more locks. The new MaxTTL must not be below the old ones.
+// Error: ErrOther.
 func Recover(found []Found, want Set) error {
 	for _, f := range found {
 		if f.Set.ID == "" || f.Set.Generation == Preparing {

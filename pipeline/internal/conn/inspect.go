@@ -28,7 +28,7 @@ var ErrNotALock = errors.New("muxlock: key holds no lock")
 // notALock is the class of the script's error about a string that cannot be a lock's.
 const notALock = "MUXLOCKVALUE"
 
-// Inspect adds the commands that read what is under a name.
+// Inspect adds the commands that read the value of a name.
 func (b *Batch) Inspect(name string) {
 	b.Command("SCRIPT", "LOAD", scripts.Inspect.Source)
 	b.Begin(7)

@@ -36,7 +36,7 @@ func NewNativeTrial(name, t string) (b Batch) {
 	return b
 }
 
-// ReadNativeTrial returns what a server has. An error says that it lacks the command, or that its
+// ReadNativeTrial returns the server's dialect. An error says that it lacks the command, or that its
 // ACL denies it; neither keeps the master from being admitted.
 func ReadNativeTrial(replies []resp.Reply, t string) (d Dialect) {
 	number := func(i int, n int64) bool { return replies[i].Kind == resp.Number && replies[i].Number == n }

@@ -54,7 +54,7 @@ type Request struct {
 	Patient bool
 }
 
-// UnitEnd returns the end of what begins at i and stays together: one request, or all of a set.
+// UnitEnd returns the end of the unit that begins at i and stays together: one request, or a whole set.
 func UnitEnd(entries []Request, i int) int {
 	first, end := &entries[i], i+1
 	for first.Set != 0 && end < len(entries) && entries[end].Set == first.Set {

@@ -29,7 +29,7 @@ type Session struct {
 	wire                // of a session for batches, not for pushes
 }
 
-// errRedial is what rueidis gets when it dials a second time.
+// errRedial is returned to rueidis when it dials a second time.
 var errRedial = errors.New("connection has ended")
 
 // IdlePing is how long a tracker's connection may be silent before rueidis pings it.

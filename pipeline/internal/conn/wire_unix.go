@@ -27,7 +27,7 @@ func immediately(c syscall.Conn) func([]byte) int {
 	return s.write
 }
 
-// A socket writes without waiting. Its fields belong to whoever writes. try is made once: a closure
+// A socket writes without waiting. Its fields belong to the goroutine that writes. try is made once: a closure
 // for each write would be an allocation for each.
 type socket struct {
 	raw  syscall.RawConn

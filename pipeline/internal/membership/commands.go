@@ -14,7 +14,7 @@ import (
 	"muxlock/scripts"
 )
 
-// A Look is what a master showed when it was looked at.
+// A Look has the keys that a master showed when it was looked at.
 type Look struct {
 	Shown string // the description of its set; "": none
 	Mark  string // of its admission, or of an earlier one

@@ -14,7 +14,7 @@ import (
 // Replace makes to a member in place of from. When it returns, the others are members of the next
 // generation. From then on they refuse clients that are configured with from. Engines that are
 // configured with to admit it, like a master that lost its data. Replace is safe only if all
-// clients check the set: those without fencing do not.
+// clients check the set: clients without fencing do not.
 func Replace(ctx context.Context, s Setup, from string, to conn.Master) error {
 	if n := len(s.Masters); n-1 < quorum.Size(n) {
 		return refuse("the others of %d masters are no quorum", n)

@@ -38,7 +38,7 @@ type Setup struct {
 }
 
 // ErrRefused is matched if masters are not in the state that an operation needs. Nothing was
-// changed, or the text says what.
+// changed, or the text names the change.
 var ErrRefused = errors.New("muxlock: refused")
 
 // ErrMembersLost is matched if masters were set up, and some were restarted or have lost their data
@@ -50,7 +50,7 @@ func refuse(format string, args ...any) error {
 }
 
 // Init sets the masters up as a set. It watches each master for Wait, since the master may have just
-// lost data. It returns nil when all are members. Masters that are set up already stay as they are. Errors:
+// lost data. It returns nil when all are members. Masters already set up stay as they are. Errors:
 // ErrRefused, ErrMembersLost, ErrConfigMismatch, a MasterError, or ctx's error.
 func Init(ctx context.Context, s Setup) error {
 	visits := s.visit(ctx, s.Masters)

@@ -35,7 +35,7 @@ type tracker struct {
 	wake    chan struct{} // capacity 1, signals that there is work; sent by signal
 
 	// The following are guarded by wakeups.mu.
-	connection uint64 // counts connections: the next one from the end of the last one
+	connection uint64 // the number of the connection; grows as soon as one has ended
 	tracked    bool   // the server pushes
 	unread     map[*subscription]bool
 	pushes     uint64
@@ -223,7 +223,7 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	return true
 }
 
-// applyLocked notes what a read has found: milliseconds to live, as PTTL returns them, or -3 for no
+// applyLocked notes the result of a read: milliseconds to live, as PTTL returns them, or -3 for no
 // answer.
 func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start time.Time) {
 	if t.wakeups.names[sub.name] != sub {

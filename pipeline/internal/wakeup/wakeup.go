@@ -7,12 +7,11 @@
 // the tracking of a key, present or absent. It returns how long the key has to live, and does not
 // fetch the token.
 //
-// A name that somebody awaits has a subscription, with an observation per master: what the master
-// last reported of the name. Every change of an observation settles the subscription: when the name
-// may be free on a quorum, its waiters wake. A push counts as free at once. Soon after, the name is
-// read again, which corrects the observation if the key is still there. So after a release a waiter
-// wakes a round trip sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend
-// it wakes needlessly.
+// An awaited name has a subscription, with an observation per master: the master's last report of
+// the name. Every change of an observation settles the subscription: when the name may be free on a
+// quorum, its waiters wake. A push counts as free at once. Soon after, the name is read again, which
+// corrects the observation if the key is still there. So after a release a waiter wakes a round trip
+// sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it wakes needlessly.
 //
 // Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds.
 // Hence the alarm: the moment from which on the name is free on a quorum, by the PTTLs. While fewer
