@@ -15,7 +15,7 @@ const (
 // is old by the master's clock, which is at most Stale. Together they are at most ttl. So a master that forgot the lease
 // waits long enough before it votes, and validity that counts from before the entry was sent is left.
 
-// Passed returns the lease that a holder passes on, without the age of the entry.
+// Passed returns the lease that a holder passes on, with the age of the entry added.
 func Passed(ttl time.Duration) time.Duration { return min(ttl/2, longestPassed) }
 
 // StayAfter returns how long after a request a waiter sends the next one, unless it has reason to send it sooner.

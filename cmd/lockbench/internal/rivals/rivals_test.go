@@ -332,3 +332,42 @@ func TestEveryRivalConnectsFromItsAddress(t *testing.T) {
 		})
 	}
 }
+
+// The fences of names that come together are those of each: the audit compares them name by name.
+func TestNamesThatComeTogetherHaveTheirOwnFences(t *testing.T) {
+	o := rivals.Options{Masters: redistest.Addrs(redistest.Masters(t, 3)), TTL: ttl}
+	require.NoError(t, rivals.SetUp(t.Context(), o))
+	impl, _ := rivals.Find("muxlock")
+	o.Fencing = true
+	l := open(t, impl, o)
+	fence := func(name string) uint64 {
+		held, err := l.Acquire(t.Context(), name, ttl)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, held.Release(t.Context())) }()
+		return held.(bench.Fencer).Fence()
+	}
+	names := []string{"taken", "a", "b"}
+	taken, err := l.Acquire(t.Context(), names[0], ttl)
+	require.NoError(t, err)
+	for range 20 { // so that a fence of one is none of the other
+		fence("a")
+	}
+	before := []uint64{0, fence("a"), fence("b")}
+	check := func(held bench.Held, got []int) {
+		for i, of := range got {
+			was, now := before[of], held.(bench.ManyFencer).FenceOf(i)
+			require.Greater(t, now, was)
+			require.Less(t, now, was+10<<16, "a fence grows by 1<<16 with each lock")
+			before[of] = now
+		}
+		require.NoError(t, held.Release(t.Context()))
+	}
+	many, got, err := l.(bench.ManyLocker).AcquireMany(t.Context(), names, ttl)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, got)
+	check(many, got)
+	set, err := l.(bench.AllLocker).AcquireAll(t.Context(), names[1:], ttl)
+	require.NoError(t, err)
+	check(set, []int{1, 2})
+	require.NoError(t, taken.Release(t.Context()))
+}
