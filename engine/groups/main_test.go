@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,12 +50,23 @@ func (w world) groups(ids ...string) map[string][]string {
 	for _, id := range ids {
 		for i := range 3 {
 			address := fmt.Sprintf("%s%d:1", id, i)
-			if all[id] = append(all[id], address); w[address] == nil {
-				w[address] = redisfake.New()
-			}
+			all[id] = append(all[id], address)
+			w.master(address)
 		}
 	}
 	return all
+}
+
+var growing sync.Mutex // guards that a world grows while an engine dials
+
+// master returns the master at an address, of which there is one from now on.
+func (w world) master(address string) *redisfake.Server {
+	growing.Lock()
+	defer growing.Unlock()
+	if w[address] == nil {
+		w[address] = redisfake.New()
+	}
+	return w[address]
 }
 
 // config returns the Config of a map, and of the one that it is being changed to; each is ids without a separator.
@@ -64,7 +76,7 @@ func (w world) config(now, next string) Config {
 		cfg.Next = w.groups(strings.Split(next, "")...)
 	}
 	cfg.Client.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-		return w[address].Dial(ctx, address, d, c)
+		return w.master(address).Dial(ctx, address, d, c)
 	}
 	return cfg
 }
