@@ -28,7 +28,7 @@ type setContender struct {
 	shards    []*shard     // of the keys, in the order in which they are locked
 	turn      *nameState   // the name at which it has its turn; nil: none
 	all       bool         // it contends for all
-	set       *Set         // that it got
+	set       *Set         // the set that c acquired; nil: none yet
 }
 
 func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, waitWhenFull bool) (*Set, error) {

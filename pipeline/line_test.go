@@ -157,6 +157,14 @@ func (b *lineBubble) openWithLines() *Pipeline {
 	return p
 }
 
+// listening returns a master whose goroutine sleeps, and what token t hears of name n.
+func (b *lineBubble) listening() (*master, heard) {
+	p, h := b.openWithLines(), make(heard, 1)
+	p.Listen("n", "t", h)
+	synctest.Wait()
+	return p.masters[0], h
+}
+
 // passed has one pipeline hold a lock, another wait for it, and the lock passed on after so long.
 func (b *lineBubble) passed(after time.Duration, before func()) (h heard) {
 	holder, next := b.openWithLines(), b.openWithLines()
@@ -187,11 +195,7 @@ func TestGrantCountsWithACheckThatIsYoungEnough(t *testing.T) {
 
 func TestCheckVouchesFromWhenItWasSent(t *testing.T) {
 	inLineBubble(t, func(t *testing.T, b *lineBubble) {
-		p := b.openWithLines()
-		h := make(heard, 1)
-		p.Listen("n", "t", h)
-		m := p.masters[0]
-		synctest.Wait() // its goroutine sleeps
+		m, h := b.listening()
 		m.vouched(time.Now().Add(-2 * tickPeriod))
 		m.pushed(m.channel, "g\nt\n1\n2000\n0\n-\n-\n-")
 		require.Empty(t, h, "the master may be another since")
@@ -227,11 +231,7 @@ func TestGrantOfAMasterWithOtherDataDoesNotCount(t *testing.T) {
 
 func TestMasterThatDoesNotVoteGrantsNothing(t *testing.T) {
 	inLineBubble(t, func(t *testing.T, b *lineBubble) {
-		p := b.openWithLines()
-		h := make(heard, 1)
-		p.Listen("n", "t", h)
-		m := p.masters[0]
-		synctest.Wait() // its goroutine sleeps
+		m, h := b.listening()
 		m.server.VotesFrom = time.Now().Add(time.Minute)
 		m.grants("t", Answer{Kind: conn.Granted})
 		require.Empty(t, h)

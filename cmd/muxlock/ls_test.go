@@ -86,15 +86,22 @@ func deafOnceScanned(t *testing.T, m *redisserver.Server) string {
 	return l.Addr().String()
 }
 
-func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	redistest.Put(t, s.masters, "name", "one")
+// holdAndGoDeaf returns masters that hold a name, and answer nothing more once they are scanned.
+func (s *set) holdAndGoDeaf(t *testing.T, name string) string {
+	t.Helper()
+	redistest.Put(t, s.masters, name, "one")
 	var addrs []string
 	for _, m := range s.masters {
 		addrs = append(addrs, deafOnceScanned(t, m))
 	}
-	stdout, stderr, code := s.run(t, "ls", "--masters", strings.Join(addrs, ","))
+	return strings.Join(addrs, ",")
+}
+
+func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	addrs := s.holdAndGoDeaf(t, "name")
+	stdout, stderr, code := s.run(t, "ls", "--masters", addrs)
 	require.Equal(t, exitRun, code, "%s%s", stdout, stderr)
 	require.Regexp(t, `^NAME .*\n$`, stdout, "what is known is listed")
 	require.Contains(t, stderr, "muxlock: 1 of 1 locks and permits could not be looked at, and may be missing: no quorum of masters: 0 of 3 answered")
@@ -116,12 +123,8 @@ func TestLsLeavesAHungMasterAloneInTime(t *testing.T) {
 func TestLsSaysThatItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	redistest.Put(t, s.masters, "name", "one")
-	var addrs []string
-	for _, m := range s.masters {
-		addrs = append(addrs, deafOnceScanned(t, m))
-	}
-	_, stderr, code := s.run(t, "ls", "--masters", strings.Join(addrs, ","), "--master-timeout", "4s", "--timeout", "3s")
+	addrs := s.holdAndGoDeaf(t, "name")
+	_, stderr, code := s.run(t, "ls", "--masters", addrs, "--master-timeout", "4s", "--timeout", "3s")
 	require.Equal(t, exitRun, code)
 	require.Equal(t, "muxlock: --timeout 3s is over: context deadline exceeded\n", stderr)
 }
