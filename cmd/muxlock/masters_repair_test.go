@@ -41,10 +41,9 @@ func TestRepairWaitsUntilAMasterThatLostItsDataVotes(t *testing.T) {
 	require.Contains(t, stdout, "all 3 masters are admitted members of one set")
 	require.Contains(t, stderr, servers[0].Addr()+" votes in ")
 	require.Contains(t, stderr, "; Ctrl-C is safe, run it again then\n")
-	begun = time.Now()
 	_, stderr, code = muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Zero(t, code, stderr)
-	require.Less(t, time.Since(begun), 5*time.Second, "nothing is left to wait for")
+	require.NotContains(t, stderr, " votes in ", "nothing is left to wait for")
 }
 
 // A repair is a running muxlock masters repair.
