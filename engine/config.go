@@ -37,7 +37,7 @@ type Config struct {
 	// Holder identifies this process to those who inspect its locks (admin.Inspect): host, process id, a
 	// label. At most 64 bytes of printable UTF-8, no secret. It is the last part of the lock's value on
 	// the masters, which Redsync and other clients treat as opaque. Each acquire, extend and release
-	// carries it, for up to 15 % more of the masters' time (bench/RESULTS.md). Default none.
+	// carries it, for up to 17 % more of the masters' time (bench/RESULTS.md). Default none.
 	Holder string
 
 	// TTL is the lease of calls that ask for ttl 0. Default 10 s. A shorter TTL frees the lock of a

@@ -48,9 +48,9 @@ var (
 	// set up for another MaxTTL or other masters. It names each field that differs. It is also the cause
 	// of a master that is a member of another set.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
-	// ErrRegister is matched by an AttemptError when one of its masters has no usable number where the
-	// fencing token of the name should be; the name was not locked there. Another client wrote to the
-	// reserved keys: flush that master, and the others restore it.
+	// ErrRegister is matched by an AttemptError, with Config.Fencing, when one of its masters has no usable
+	// number where the fencing token of the name should be. The name was not locked there. Either the number
+	// is used up, or another client wrote to the reserved keys. engine/README.md has the remedy for each.
 	ErrRegister = pipeline.ErrRegister
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
