@@ -16,7 +16,7 @@
 //	}
 //
 // In a bubble nothing takes time, and measured times are exact. An hour of the bubble's time costs
-// two seconds, because the engine checks its masters all the time. In real time a test takes
+// some tenths of a second, since the engine checks its masters all the time. In real time a test takes
 // milliseconds, unless it waits for a lease to run out.
 //
 // Only distance is missing: calls take microseconds. lockbench measures real masters, and locks

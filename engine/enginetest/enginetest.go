@@ -103,7 +103,8 @@ func (e *Engine) cut(master int, end func()) {
 	}
 }
 
-// Up ends Down. The engine dials again after a moment, of 1.5 s at most; Ready waits for that.
+// Up ends Down. The engine dials again after a moment, of 1.5 s at most. Ready waits for that only if the other
+// masters are no quorum.
 func (e *Engine) Up(master int) { e.masters[master].Up() }
 
 // Slow makes a master execute commands at once and answer them d later. A master slower than
@@ -112,7 +113,8 @@ func (e *Engine) Slow(master int, d time.Duration) { e.masters[master].Slow(d) }
 
 // Restart restarts a master, up or down, without its data. As in production, the engine asks it for no new
 // locks until all leases that it may have forgotten have run out: MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no
-// time at all. When Restart returns the engines have noticed: Ready waits for that.
+// time at all. When Restart returns the engines have noticed. Ready waits for its vote only if the other masters
+// are no quorum.
 func (e *Engine) Restart(master int) {
 	e.cut(master, func() {
 		e.mu.Lock()

@@ -16,7 +16,7 @@
 //
 //  0. Groups: old. This is the map so far; an engine.New with the masters of a single group counts, too.
 //  1. Groups: old, Next: new. A name that moves is held in both of its groups. Its lock is valid while both have it.
-//  2. Groups: new. Before step 2, make sure yourself that every process without Next has ended, and wait MaxTTL.
+//  2. Groups: new. Before step 2, make sure yourself that every process without this Next has ended, and wait MaxTTL.
 //     Otherwise two may hold a lock.
 //
 // Until the change is over, a name that moves costs two round trips, processes do not stand in line for it, and only

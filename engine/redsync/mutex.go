@@ -37,8 +37,8 @@ func (m *Mutex) Name() string { return m.name }
 // HeldOn. It is the lock of the last Lock, TryLock, Extend or Unlock, and nil before.
 func (m *Mutex) EngineLock() *engine.Lock { return m.lock.Load() }
 
-// Value returns the value of the lock's key, for a mutex WithValue elsewhere. It is empty before the lock was
-// acquired, and after a hand-over within the process. A lock whose value was asked for is not handed over:
+// Value returns the value of the lock's key, for a mutex WithValue elsewhere. Before the lock was acquired it is
+// that of WithValue, if any. After a hand-over within the process it is empty. A lock whose value was asked for is not handed over:
 // ask only when it is needed.
 func (m *Mutex) Value() string {
 	if lock := m.lock.Load(); lock != nil {
