@@ -20,8 +20,8 @@ type Set struct {
 	Older      bool     // written by a version whose scripts compare no marks
 }
 
-// Generations of a set. Engines use a set from Serving on. No member is Serving before all were Prepared, so a member
-// that is still Preparing shows that the set has never served.
+// Generations of a set. Engines use a set from Serving on. No member is Serving before all were Prepared. So the set
+// has never served if a member is still Preparing.
 const (
 	Preparing = iota
 	Prepared

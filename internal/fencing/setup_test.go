@@ -18,7 +18,7 @@ func family(id string, generation int, maxTTL time.Duration) fencing.Set {
 	return s
 }
 
-// at is what is found at an admitted member, which each of the others below changes.
+// at returns what is found at an admitted member. Each function below changes that.
 func at(member string, s fencing.Set) fencing.Found {
 	return fencing.Found{Member: member, Set: s, Admitted: true}
 }
@@ -179,8 +179,8 @@ func TestReplacementGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "d"}, after.Members)
 }
 
-// Of five members, c goes and d joins. A letter is a member of the set before, its capital one that was switched, and
-// "?" after it says that it was restarted.
+// Of five members, c goes and d joins. A letter is a member of the set before, a capital letter a switched member, and
+// "?" follows a restarted one.
 func TestRestartedMembersAreForTheSetThatCanAdmitThem(t *testing.T) {
 	const ends, lost, back = "goes on", "waits for engines or a recovery", "puts what was switched back first"
 	change, want := fencing.Replacement{From: "c", To: "d"}, fencing.NewSet("", time.Second, []string{"a", "b", "c", "x", "y"})

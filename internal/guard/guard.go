@@ -1,6 +1,6 @@
-// Package guard stands between a server and rueidis. rueidis trusts what it reads: it allocates what a length announces,
-// recurses into nested lists, and panics at a negative length or at a reply that it did not ask for, in a goroutine of its
-// own. Whatever answers at a master's address could end the process. A guarded connection ends instead, before rueidis
+// Package guard stands between a server and rueidis. rueidis trusts what it reads. It allocates as much as a length
+// announces, and recurses into nested lists. A negative length or an unasked reply makes it panic, in a goroutine of its
+// own. So any server at a master's address could end the process. A guarded connection ends instead, before rueidis
 // sees those bytes.
 package guard
 
@@ -23,8 +23,7 @@ type conn struct {
 	err   error        // of an earlier Read; owned by the reader
 }
 
-// Conn returns c with a guard. What is read through it are replies to commands that were written through it, and pushes
-// about keys.
+// Conn returns c with a guard. It lets through replies to the commands written through it, and pushes about keys.
 func Conn(c net.Conn) net.Conn {
 	g := &conn{Conn: c}
 	g.in.asked = &g.asked

@@ -17,7 +17,7 @@ import (
 	"muxlock/internal/resp"
 )
 
-// A server is a connection whose other end sends text, in pieces of one size, to commands that it does not look at.
+// A server is a connection whose other end ignores commands and sends text, in pieces of one size.
 type server struct {
 	net.Conn
 	text   *bytes.Reader

@@ -2,7 +2,7 @@ package line
 
 import "cmp"
 
-// A Step is what a waiter does whose token some masters granted, but not a quorum.
+// A Step is the next step of a waiter: some masters granted its token, but not a quorum.
 type Step uint8
 
 const (

@@ -66,9 +66,9 @@ type Seat[T Time[T]] struct {
 	Fence   uint64 // the fencing token that the master granted; 0: none, or it is not known
 }
 
-// Grant notes that a master has granted the token a lease, as an answer to the request of that version or as a push that
-// names it. The lease counts from before that request was sent, and is the one that the master set, less the drift
-// allowance. Grant reports whether it counts: the version is of a request that was sent, and the place waits.
+// Grant notes that a master has granted the token a lease. A version names the request that the grant answers, directly or
+// by a push. The lease counts from before that request was sent. It is the master's lease, less the drift allowance. Grant
+// reports whether the grant counts: the version is of a request that was sent, and the place waits.
 func (p *Place[T]) Grant(s *Seat[T], version uint32, lease time.Duration, fence uint64) bool {
 	if p.state != waiting || version == 0 || version > p.asked || p.asked-version >= recent {
 		return false

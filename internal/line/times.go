@@ -3,7 +3,7 @@ package line
 import "time"
 
 const (
-	// LeastTTL is the least lease of those who stand in line: with a shorter one they would ask too often.
+	// LeastTTL is the least lease of a waiter in line: with a shorter one it would ask too often.
 	LeastTTL = 600 * time.Millisecond
 
 	longestPassed = 2 * time.Second
@@ -11,9 +11,9 @@ const (
 	longestStay   = time.Second // nobody sleeps beside a free name for longer, though he does not know that he is the first
 )
 
-// A lease that is passed on is short: its new holder may be gone. It lives for Passed(ttl), and for as long as the entry
-// is old by the master's clock, which is at most Stale. Together they are at most ttl. So a master that forgot the lease
-// waits long enough before it votes, and validity that counts from before the entry was sent is left.
+// A lease that is passed on is short: its new holder may be gone. It lives for Passed(ttl), plus the age of the entry by
+// the master's clock, at most Stale. The sum is at most ttl. So a master that forgot the lease waits long enough before it
+// votes. Validity counts from before the entry was sent, and some is left.
 
 // Passed returns the lease that a holder passes on, with the age of the entry added.
 func Passed(ttl time.Duration) time.Duration { return min(ttl/2, longestPassed) }
@@ -23,5 +23,5 @@ func StayAfter(waited, ttl time.Duration) time.Duration {
 	return min(max(shortestStay, waited/4), longestStay, ttl/6)
 }
 
-// Stale returns how old an entry may be, whose owner sends the next request after that time.
+// Stale returns the greatest age of an entry whose owner sends the next request after stay.
 func Stale(stay time.Duration) time.Duration { return 3 * stay }

@@ -29,7 +29,7 @@ func final(t Tally, n int) Verdict {
 	switch {
 	case 2*int(t.Granted) > n:
 		return Won
-	case 2*(n-int(t.Refused)) <= n: // those that did not refuse are no majority
+	case 2*(n-int(t.Refused)) <= n: // the others are no majority
 		return Denied
 	}
 	return NoQuorum

@@ -6,8 +6,8 @@ import "time"
 // wire. The zero value knows no other contenders.
 //
 // A release wakes all contenders for a name at once. WakeSpread keeps a few of them apart. Among many, some ask before
-// the first is done, and split the vote or are refused; undoing those attempts wakes all contenders again. The sign of
-// that is a name that is free sooner than anybody could have held it. One such wake-up says little, because the lock may
+// the first is done, and split the vote or are refused; undoing those attempts wakes all contenders again. A sign of a
+// crowd is a name that is free sooner than anybody could have held it. One such wake-up says little, because the lock may
 // have been held nearly as long before this contender asked; several in a row say more. So each one in a row widens the
 // window for the next delay by half a doubling more than the one before. A name that was really held narrows the window
 // by half a doubling.

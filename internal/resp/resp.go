@@ -215,7 +215,7 @@ func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
 	return Reply{Kind: Text, Text: text}, nil
 }
 
-// readText reads n bytes. It takes memory for those that have come, not for those that were announced.
+// readText reads n bytes. It takes memory for the bytes received so far, not for the announced length.
 func readText(in *bufio.Reader, n int) (string, error) {
 	var text strings.Builder
 	text.Grow(min(n, in.Size()))

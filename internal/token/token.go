@@ -39,7 +39,7 @@ func fresh(holder, first string) string {
 	return string(text[:n])
 }
 
-// ForReader returns a fresh token for a lock that others may read, too: ~ and what For returns. The scripts tell it from a
+// ForReader returns a fresh token for a lock that others may read, too: ~ and a token of For. The scripts tell it from a
 // writer's by its first byte.
 func ForReader(holder string) string { return fresh(holder, reader) }
 
@@ -55,8 +55,8 @@ func IsReader(value string) bool {
 	return strings.HasPrefix(value, reader) && len(value) > len(reader)+randomLength && value[len(reader)+randomLength] == separator
 }
 
-// Ours reports whether a lock's value has the form of For or ForReader. It is wrong about another client's value of the same form, and
-// about tokens without a holder, which versions before November 2026 wrote. No safety rule relies on it.
+// Ours reports whether a lock's value has the form of For or ForReader. It is wrong about another client's value of the same
+// form, and about tokens without a holder: versions before November 2026 wrote them. No safety rule relies on Ours.
 func Ours(value string) bool {
 	_, ours := parse(value)
 	return ours
