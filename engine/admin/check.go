@@ -42,8 +42,8 @@ func Check(ctx context.Context, e *engine.Engine) (Report, error) {
 	return check(ctx, s.Masters, tried(ctx, in), in.Durable)
 }
 
-// tried returns what an engine has seen of its masters, once it has tried whether processes may stand in line at those
-// that are up, or after limit.
+// tried returns what an engine has seen of its masters. First the engine tries whether processes may stand in line at the
+// masters that are up. tried waits for that, for limit at most.
 func tried(ctx context.Context, in inside.Engine) []pipeline.MasterStats {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -86,7 +86,7 @@ func CheckRefused(ctx context.Context, cfg engine.Config, refusal error) (Report
 	return r, err
 }
 
-// check asks all masters at once, and judges each answer beside what an engine has seen of that master.
+// check asks all masters at once, and judges each answer beside the stats that an engine has of the master.
 // durable says that the engine relies on their disks.
 func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.MasterStats, durable bool) (Report, error) {
 	all := make([]facts, len(masters))

@@ -13,8 +13,8 @@
 //		err = report.Err() // errors.Is: admin.ErrUnfit, with each reason and what helps
 //	}
 //
-// Inspect asks the masters who holds a name, and for how long. ForceRelease deletes what Inspect
-// found, and nothing that was locked since. InspectPermit is for permits.
+// Inspect asks the masters who holds a name, and for how long. ForceRelease deletes the lock that Inspect
+// found, and no later one. InspectPermit is for permits.
 //
 // Every function is safe for concurrent use. Every error's text is one line, and holds no token.
 package admin

@@ -9,7 +9,7 @@ import (
 	"muxlock/engine/admin"
 )
 
-// A service that does not start on masters that may forget locks.
+// A service refuses to start on masters that may forget locks.
 func ExampleCheck() {
 	var locks *engine.Engine // from engine.New
 	report, err := admin.Check(context.Background(), locks)

@@ -31,7 +31,7 @@ type Inspection struct {
 	Readers int           // that a majority has; 0: nobody reads. Readers of one process count once
 	Holder  string        // what Config.Holder of that holder, or of one of the readers, is; empty: it gave none, or has another library
 	Left    time.Duration // how long a majority will still have it, at most; NoExpiry: for ever
-	Waiting int           // processes that stand in line for it, at the master that knows most of them
+	Waiting int           // processes in line for it, at the master with the longest line
 	Next    string        // what Config.Holder of the first of them is, at most masters; empty: nobody waits, or it gave none
 	Masters []MasterHolds // in the order of Config.Masters
 
@@ -48,7 +48,7 @@ type MasterHolds struct {
 	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or engine.ErrDenied
 }
 
-// A Reader is one of those who share a name at a master, with its Value and Holder as of MasterHolds.
+// A Reader is a reader of a name at a master, with its Value and Holder as of MasterHolds.
 type Reader struct{ Value, Holder string }
 
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
@@ -73,7 +73,7 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 }
 
 // InspectPermit is Inspect for the permit of name with that Lock.Slot, 0 to 63; -1 is the lock of name. ForceRelease of
-// what it finds releases that permit. To see all permits, call it for each slot, side by side.
+// the Inspection releases the permit. To see all permits, call InspectPermit for each slot, side by side.
 func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int) (Inspection, error) {
 	if slot < -1 || slot >= inside.MostPermits {
 		return Inspection{}, fmt.Errorf("%w: slot %d is not between -1 and 63", engine.ErrInvalid, slot)
@@ -166,9 +166,9 @@ func hashOf(token string) string {
 // renewal or Extend finds out (ErrLost). Until then it goes on working, beside the next holder; only a fence
 // keeps that harmless. Those who wait for the name are woken.
 //
-// It returns how many masters deleted a value once all have answered; of several readers, how many
-// deleted the one that most had. It blocks for at most about twice Config.MasterTimeout, or until ctx ends,
-// which ends the wait and not what was sent. A ctx that has ended already sends nothing. A master that is set
+// Once all have answered, it returns how many masters deleted a value; of several readers, how many deleted
+// the one that most had. It blocks for at most about twice Config.MasterTimeout, or until ctx ends. That ends
+// the wait and not what was sent. A ctx that has ended already sends nothing. A master that is set
 // aside is sent the deletion when it is back, for Config.MaxTTL.
 //
 // Errors, of package engine: ErrNotHeld when no master has such a value any more, or none was found;

@@ -35,7 +35,7 @@ func ofSet(masters []facts) (found []Finding) {
 	return found
 }
 
-// same finds masters that share a property which should differ.
+// same finds masters with an equal property, where each should have its own.
 func same(masters []facts, check string, of func(facts) string, bad Finding, good string) (found []Finding) {
 	groups := map[string][]int{}
 	var order []string

@@ -48,8 +48,8 @@ func bent(t *testing.T, masters []*redisserver.Server, changes ...func(*engine.C
 	return open(t, masters, changes...), links
 }
 
-// least gives masters the user of package engine's documentation, without what only some engines
-// need, and returns how an engine connects as that.
+// least gives masters the user of package engine's documentation, without the rights that only some engines
+// need. It returns a function that makes an engine connect as that user.
 func least(t *testing.T, masters []*redisserver.Server) func(*engine.Config) {
 	t.Helper()
 	r := redistest.DocumentedRights(t, "../doc.go")
