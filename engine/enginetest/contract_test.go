@@ -99,7 +99,7 @@ func TestAReleasedLockIsHandedToTheNextOfTheEngine(t *testing.T) {
 	})
 }
 
-// slowPolls is so long that nobody who polls is back in time.
+// slowPolls has such long delays that a poll comes too late.
 var slowPolls = engine.Config{RetryHeld: time.Minute, MasterTimeout: patience}
 
 func TestAReleaseWakesTheWaitersOfOtherEngines(t *testing.T) {

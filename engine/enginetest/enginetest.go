@@ -165,10 +165,10 @@ func (e *Engine) Deny(name string) {
 	}
 }
 
-// Lose deletes a lock at all masters, whoever holds it, also at those that are down. An engine would find
-// that out with the next renewal, or Extend of a lock that is not kept alive. Here it has when Lose returns,
-// if a majority of the masters is up and allows the name: Done is closed, and Err matches engine.ErrLost. Only
-// an adopted lock finds out later, at its next Extend.
+// Lose deletes a lock at all masters, whoever holds it, also at masters that are down. In production the engine
+// would notice at the next renewal or, if the lock is not kept alive, the next Extend. Here it has noticed when
+// Lose returns, if a majority of the masters is up and allows the name: Done is closed, and Err matches
+// engine.ErrLost. Only an adopted lock notices later, at its next Extend.
 func (e *Engine) Lose(name string) {
 	e.lose(name, func(m *redisfake.Server, key string) {
 		delete(e.refused, key)
@@ -176,8 +176,8 @@ func (e *Engine) Lose(name string) {
 	})
 }
 
-// lose takes each key of a name from its holders, with take, and makes them ask the masters for it: not those
-// who have it by then. A first Extend may share the outcome of a call that was answered before.
+// lose takes each key of a name from its holders, with take, and makes these holders ask the masters for it. Later
+// holders are left alone. A first Extend may share the outcome of a call that was answered before.
 func (e *Engine) lose(name string, take func(m *redisfake.Server, key string)) {
 	var holders []inside.Lock
 	e.mu.Lock()

@@ -93,7 +93,7 @@ func TestThereAreAsManyMastersAsAreNamed(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 }
 
-// A recorder is a test that keeps what made it fail.
+// A recorder is a test that keeps the text of its failure.
 type recorder struct {
 	testing.TB
 	fatal []any

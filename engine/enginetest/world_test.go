@@ -155,7 +155,7 @@ func soon(t *testing.T, condition func() bool, why string) {
 	}
 }
 
-// within returns a ctx for what is to happen, long before that.
+// within returns a ctx for something that is to happen long before its end.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 	t.Cleanup(cancel)
