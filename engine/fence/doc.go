@@ -4,9 +4,9 @@
 // A lease cannot stop a process. A process may be paused between its last check of the lock and its
 // write: by SIGSTOP, the garbage collector, the move of a virtual machine, a closed laptop. It
 // writes when it goes on, and its lease may have run out long before. A write that the network held
-// back may arrive as late. Against that a lock has a number, its fence (engine.Lock.Fence), which
-// grows strictly from holder to holder of a name. It is 1 to Max; 0 means that fencing is off. The
-// number helps only where the resource compares it.
+// back may arrive as late. Against that a lock has a number, its fence (engine.Lock.Fence). The
+// fence grows strictly from holder to holder of a name. It is 1 to Max; 0 means that fencing is off. It
+// helps only where the resource compares it.
 //
 // # What the resource has to do
 //

@@ -53,7 +53,7 @@ func ExampleMiddleware() {
 	// fence: invalid: 0 is not from 1 to 2^53-1
 }
 
-// A server for a half-upgraded fleet: what has no fence yet goes past Middleware, which would refuse it.
+// A server for a half-upgraded fleet: requests without a fence go past Middleware, since it would refuse them.
 func ExampleFromHeader() {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") })
 	fenced := fence.Middleware(fence.NewMemory(10_000), func(r *http.Request) string { return r.URL.Path })(handler)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs the tests beside a server, or without those that need one: an example cannot skip itself.
+// run runs the tests beside a server. Without one it leaves out the tests of Value: an example cannot skip itself.
 func run(m *testing.M) (code int, err error) {
 	server, err := redisserver.Start(context.Background(), redisserver.Options{})
 	if errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {

@@ -161,8 +161,8 @@ func (w worker) stop() {
 	require.NoError(w.t, unix.Waitid(unix.P_PID, w.process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil))
 }
 
-// takeOver stops a worker between its read and its write, has a second one read once the lease has run out, lets the
-// first write, which says what came of it, and then the second.
+// takeOver stops a worker between its read and its write. A second worker reads once the lease has run out. Then the first
+// one writes and says firstSays, and then the second writes.
 func takeOver(t *testing.T, env, dir, firstSays string) (first worker) {
 	t.Helper()
 	masters := fencedMasters(t)

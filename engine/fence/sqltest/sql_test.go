@@ -119,7 +119,7 @@ func TestArgumentsOfTheCallerStayAsTheyWere(t *testing.T) {
 	require.Nil(t, args[:2][1])
 }
 
-// changed is a DB whose driver counts no row that it leaves as it is, as that of MySQL does by default.
+// changed is a DB whose driver counts changed rows only, as MySQL's does by default.
 type changed struct{ *sql.DB }
 
 func (c changed) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
