@@ -12,8 +12,8 @@ import (
 	"muxlock/pipeline"
 )
 
-// A note on the masters says which map all processes use for their locks, and to which map they are changing. Both are
-// fingerprints.
+// A note on the masters names the map that all processes use for their locks, and the map after the change. Both names
+// are fingerprints.
 //
 //	A --first process with Groups A, Next B--> A, B --first process with Groups B--> B
 //

@@ -23,7 +23,7 @@ func TestAMapIsChangedInTwoSteps(t *testing.T) {
 		{"ab", "", true},
 		{"ba", "", true},
 		{"abc", "", false}, // at once
-		{"c", "ab", true},  // it holds all that those with ab do
+		{"c", "ab", true},  // it holds all names in a and b, too
 		{"ab", "abc", true},
 		{"ab", "", true},
 		{"abd", "", false},

@@ -38,17 +38,17 @@ type fleet struct {
 	note  [2]byte // groups and next
 	all   [processes]process
 	locks [mostMaps]lease
-	wait  [mostMaps]int8 // ticks until no lease is left of a process that was without a group
+	wait  [mostMaps]int8 // ticks until no lease is left of a process without a group
 }
 
-// rules are what the model is checked with, and what controls change.
+// rules are the model's parameters. Controls change them.
 type rules struct {
 	allows  func(n, own note) (ok, step bool)
 	barrier bool
-	anyNext bool   // the barrier lets pass who has another Next
+	anyNext bool   // the barrier lets processes with another Next pass
 	maps    string // such as "AB"
 	running int    // how many processes there are
-	one     bool   // who has the first group believes that it has the lock
+	one     bool   // a process with the first group alone believes that it has the lock
 }
 
 func noteOf(groups, next byte) note {

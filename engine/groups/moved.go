@@ -41,7 +41,7 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 	})
 	m.second.DoMany(ctx, rest, func(j int, out *pipeline.Outcome, err error) {
 		i := at[j]
-		// The engine undoes decided requests, but of a choice only those whose joint outcome has grants.
+		// The engine undoes decided requests. Of a choice it undoes only requests with grants in the joint outcome.
 		if undo := reqs[i]; undo.Op.Takes() && (err != nil || undo.OneOf && out.Verdict != quorum.Won) {
 			undo.Op, undo.Set, undo.OneOf, undo.Origin = pipeline.Release, 0, false, outs[i].Origin
 			m.Pipe.Post(undo)
@@ -78,8 +78,8 @@ func (m moved) Inspect(ctx context.Context, key string) ([]pipeline.Value, error
 	return one, cmp.Or(err, second)
 }
 
-// taken weighs how far the masters of a group contradict that a name is free. A quorum that holds the name outweighs a group
-// in which no master answers, and such a group outweighs a minority that holds the name.
+// taken weighs how far the masters of a group contradict that a name is free: a quorum with the name most, then a group
+// without any answer, then a minority with the name.
 func taken(values []pipeline.Value) (weight int) {
 	for _, v := range values {
 		if v.Token != "" || len(v.Readers) > 0 {

@@ -44,7 +44,7 @@ func (w world) lose(group, key string) {
 	}
 }
 
-// asEither runs a test with a name that moves from a to b, and with one that moves from b to a.
+// asEither runs a test of a name that moves from a to b, and again from b to a.
 func asEither(t *testing.T, test func(t *testing.T, w world, now, next string)) {
 	for _, maps := range [][2]string{{"a", "b"}, {"b", "a"}} {
 		t.Run(fmt.Sprint(maps), func(t *testing.T) {
