@@ -15,8 +15,8 @@
 //	}
 //
 // Each field of engine.Stats is an observable counter, up-down counter or gauge. Fields of a master have
-// its address as the attribute master. Histograms have how long callers waited (muxlock.wait, whose
-// attribute result is how the wait ended), how long they held (muxlock.hold), and how long a release took
+// its address as the attribute master. There are histograms of three times: of the wait for a lock
+// (muxlock.wait; its attribute result is how the wait ended), of the hold (muxlock.hold), and of a release
 // that asked the masters (muxlock.release). muxlock.acquired and muxlock.held have the attribute kind, which
 // is exclusive, shared (of readers) or permit: their sum is all locks. A lock of a Set or of AcquireMany is
 // exclusive. muxlock.build_info has the attribute version. The names of locks are no attribute: there may

@@ -12,9 +12,9 @@
 //	http.Handle("/metrics", promhttp.Handler())
 //
 // Each field of engine.Stats is a counter or a gauge. Fields of a master have its address as the label
-// master. Histograms have how long callers waited (muxlock_wait_seconds, whose label result is how the
-// wait ended), how long they held (muxlock_hold_seconds), and how long a release took that asked the
-// masters (muxlock_release_seconds). muxlock_acquired_total and muxlock_held have the label kind, which is
+// master. There are histograms of three times: of the wait for a lock (muxlock_wait_seconds; its label result
+// is how the wait ended), of the hold (muxlock_hold_seconds), and of a release that asked the masters
+// (muxlock_release_seconds). muxlock_acquired_total and muxlock_held have the label kind, which is
 // exclusive, shared (of readers) or permit: their sum is all locks. A lock of a Set or of AcquireMany is
 // exclusive. muxlock_build_info has the label version. The names of locks are no label: there may be as
 // many as invoices, and they may reveal whose they are. Look for a single lock in the log. For a few classes

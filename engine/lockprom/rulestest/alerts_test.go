@@ -66,7 +66,7 @@ func (s *server) firing(t *testing.T) []string {
 	return firing
 }
 
-// fill requires that a text names no label that the alert has not.
+// fill requires that a text names only labels of the alert.
 func fill(t *testing.T, text string, labels map[string]string, value float64) {
 	t.Helper()
 	page, err := template.New("").Option("missingkey=error").Parse("{{$labels := .Labels}}{{$value := .Value}}" + text)

@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An export is a way from an engine to Prometheus: what is in the engine's Config, and what is
-// called with the engine.
+// An export is a way from an engine to Prometheus: the Observer for the engine's Config, and a function to
+// call with the engine.
 type export func(*testing.T, *prometheus.Registry) (*engine.Observer, func(*engine.Engine))
 
 var exports = map[string]export{
