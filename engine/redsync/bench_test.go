@@ -150,7 +150,7 @@ func BenchmarkShimBesideEngine(b *testing.B) {
 	}
 }
 
-// quartiles are those of a figure of each turn, which may compare it with the engine's.
+// quartiles are of a figure of each turn. The figure may compare the turn with the engine's.
 func quartiles(own, engine []cost, figure func(own, engine cost) float64) (q [3]float64) {
 	var all []float64
 	for i := range own {

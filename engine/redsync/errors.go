@@ -44,7 +44,7 @@ func (e RedisError) Error() string { return fmt.Sprintf("redsync: master %d: %v"
 // Unwrap returns Err.
 func (e RedisError) Unwrap() error { return e.Err }
 
-// failure is an engine's error that also matches the errors that Redsync would return.
+// failure is an engine's error that also matches Redsync's errors.
 type failure struct {
 	error         // the engine's
 	all   []error // it, and Redsync's

@@ -61,8 +61,8 @@ func WithTimeoutFactor(factor float64) Option {
 	return OptionFunc(func(m *Mutex) { m.timeoutFactor = factor })
 }
 
-// WithValue lets the mutex unlock and extend a lock that another mutex holds, here or in another process, and
-// whose Value returned value. Lock and TryLock forget it.
+// WithValue lets the mutex unlock and extend another mutex's lock, here or in another process. value is that
+// mutex's Value. A Lock or TryLock that succeeds forgets it.
 func WithValue(value string) Option {
 	return OptionFunc(func(m *Mutex) { m.value = value })
 }

@@ -11,7 +11,7 @@ import (
 	"muxlock/engine"
 )
 
-// calls are those that ask the masters.
+// calls returns the errors of all calls that ask the masters.
 func calls(m *Mutex) map[string]error {
 	_, unlock := m.Unlock()
 	_, extend := m.Extend()

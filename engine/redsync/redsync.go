@@ -18,9 +18,9 @@ type Redsync struct {
 }
 
 // New takes an engine where Redsync's New takes a pool for each master. The caller still owns the engine, and
-// closes it. Make one Redsync for each engine. Then a lock that a mutex WithValue unlocks is free at once for
-// those who wait in this process. If it was locked through another Redsync, it is free for them when its
-// lease ends.
+// closes it. Make one Redsync for each engine. Then a lock is free at once for waiters of this process when a
+// mutex WithValue unlocks it. If it was locked through another Redsync, it is free for them when its lease
+// ends.
 func New(e *engine.Engine) *Redsync {
 	r := &Redsync{engine: e, masters: make(map[string]int)}
 	if e != nil {

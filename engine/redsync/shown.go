@@ -8,7 +8,7 @@ import (
 )
 
 // shown has the locks of this process whose Value was asked for. A mutex WithValue looks for its lock here
-// before it adopts it: then its Unlock frees the lock at once for those who wait here.
+// before it adopts the lock. So its Unlock frees the lock at once for waiters of this process.
 type shown struct {
 	mu    sync.Mutex              // guards the following
 	locks map[string]*engine.Lock // by value

@@ -102,7 +102,7 @@ func openShim(t testing.TB, masters []string) library {
 	}
 }
 
-// kinds names what errors.Is and errors.As find in an error of either library, and in which
+// kinds names the errors that errors.Is and errors.As find in an error of either library, and their
 // masters.
 func kinds(err error) string {
 	if err == nil {

@@ -42,7 +42,7 @@ var shared = redistest.Shared{N: 3}
 // three returns the shared masters.
 var three = shared.Masters
 
-// having returns how many masters have value as the key's, "" for those that have no key.
+// having returns how many masters have value under the key; with "", how many have no key.
 func having(t testing.TB, masters []*redisserver.Server, key, value string) (n int) {
 	t.Helper()
 	for _, m := range masters {

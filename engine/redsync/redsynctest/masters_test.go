@@ -9,7 +9,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// errorOf is what a call that also returns a bool says, and which masters failed.
+// errorOf returns the text of a call's bool and error, and which masters failed.
 func errorOf(ok bool, err error) string { return fmt.Sprint(said(ok, err), " ", failed(err)) }
 
 func TestMastersThatAreDownAreNamedAsByRedsync(t *testing.T) {
