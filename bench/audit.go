@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,7 +11,7 @@ import (
 // whichever comes first, on the run's monotonic clock.
 //
 // Each name has a word for the stamp of its holder. Stamps are unique among live holds. enter
-// swaps the new holder's stamp in; if the old one is neither cleared nor past, two held at
+// puts the new holder's stamp in; if the old one is neither cleared nor past, two held at
 // once. leave clears only its own stamp, before Release is called, so the next holder of a
 // correct lock finds the word clear.
 //
@@ -32,37 +33,46 @@ const (
 )
 
 // enter notes that worker holds key from acquired to until, times on the clock now, with a
-// fence. It returns the stamp for leave: 0 if the hold was over before it began.
+// fence. It returns the stamp for leave: 0 if the hold was over before it began, or before another's was seen.
 func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now func() int64) int64 {
 	if until <= acquired {
 		return 0
 	}
-	stamp := stampOf(worker, until)
-	slot, last := a.holder(key), a.fence(key)
-	old, before := slot.Swap(stamp), int64(0)
-	if fence > 0 {
-		before = last.Swap(int64(fence))
+	stamp, slot := stampOf(worker, until), a.holder(key)
+	overlaps := false
+	for entered := false; !entered; {
+		old := slot.Load()
+		if live(old, acquired) {
+			// If this goroutine did not run between Acquire's return and here until its own lease
+			// had ended, the other holder may be a rightful successor, whose word stays.
+			if now() >= until {
+				return 0
+			}
+			overlaps = true
+		}
+		entered = slot.CompareAndSwap(old, stamp)
 	}
-	overlaps, stale := live(old, acquired) || a.hasReaders(key, acquired), before > 0 && before >= int64(fence)
-	if !overlaps && !stale {
-		return stamp
-	}
-	// Another worker seems to hold key, or to have followed this one. If this goroutine was
-	// not scheduled between Acquire's return and the swap until its own lease had ended, the
-	// other may be a rightful successor: put its words back.
-	if now() >= until {
-		slot.CompareAndSwap(stamp, old)
-		last.CompareAndSwap(int64(fence), before)
-		return 0
-	}
-	if overlaps {
+	if overlaps || a.hasReaders(key, acquired) && now() < until {
 		a.overlaps().Add(1)
+		a.violated(key, acquired)
 	}
-	if stale {
-		a.stale().Add(1)
-	}
-	a.violated(key, acquired)
+	a.compareFence(key, a.fence(key), acquired, until, fence, now)
 	return stamp
+}
+
+// compareFence notes the fence of a hold from acquired to until. last has that of the hold before.
+func (a *audit) compareFence(key int, last *atomic.Int64, acquired, until int64, fence uint64, now func() int64) {
+	if fence == 0 || until <= acquired {
+		return
+	}
+	switch before := last.Swap(int64(fence)); {
+	case before < int64(fence):
+	case now() >= until: // a rightful successor may have come first, as in enter
+		last.CompareAndSwap(int64(fence), before)
+	default:
+		a.stale().Add(1)
+		a.violated(key, acquired)
+	}
 }
 
 func (a *audit) violated(key int, acquired int64) {

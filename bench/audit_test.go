@@ -53,6 +53,18 @@ func TestAuditForgivesAHolderThatSleptThroughItsLease(t *testing.T) {
 	a.leave(0, second, 31*ms)
 }
 
+// Worker 2 leaves while worker 1 sees that it has slept through its lease.
+func TestAuditRemembersNobodyWhoLeftWhileALateHolderLooked(t *testing.T) {
+	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	second := a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
+	a.enter(0, 1, 0, 10*ms, 0, func() int64 {
+		a.leave(0, second, 20*ms)
+		return 20 * ms
+	})
+	a.enter(0, 3, 30*ms, 100*ms, 0, at(30*ms))
+	require.Zero(t, a.overlaps().Load())
+}
+
 func TestAuditTakesNoUntilAsForever(t *testing.T) {
 	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	base := time.Now()

@@ -40,7 +40,7 @@ func TestAuditForgivesTheFenceOfAHolderThatSleptThroughItsLease(t *testing.T) {
 	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	stamp := a.enter(0, 2, 12*ms, 100*ms, 9, at(12*ms))
 	a.leave(0, stamp, 13*ms)
-	require.Zero(t, a.enter(0, 1, 0, 10*ms, 8, at(20*ms)))
+	require.False(t, a.leave(0, a.enter(0, 1, 0, 10*ms, 8, at(20*ms)), 20*ms))
 	require.Zero(t, a.stale().Load())
 	a.enter(0, 3, 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
 	require.EqualValues(t, 1, a.stale().Load())

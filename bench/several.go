@@ -66,9 +66,10 @@ func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
 		return 0
 	case opPermit:
 		w.stamps = append(w.stamps, w.r.audit.enterPermit(w.keys[0], w.number, now, until, w.r.now))
-		if permit, ok := held.(Slotted); ok {
+		if permit, ok := held.(Slotted); ok { // a lock of its own, the one of that slot
 			fence = fenceOf(held)
-			w.r.audit.enterFence(w.keys[0], permit.Slot(), now, until, fence, w.r.now)
+			last := w.r.audit.permitFence(w.keys[0], permit.Slot())
+			w.r.audit.compareFence(w.keys[0], last, now, until, fence, w.r.now)
 		}
 		return fence
 	}

@@ -104,7 +104,7 @@ func TestAuditForgivesReadersAndWritersThatSleptThroughTheirLease(t *testing.T) 
 	a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
 	a.enterReader(0, 1, 0, 10*ms, at(20*ms))
 	a.enterReader(1, 2, 12*ms, 100*ms, at(12*ms))
-	require.Zero(t, a.enter(1, 1, 0, 10*ms, 0, at(20*ms)))
+	require.False(t, a.leave(1, a.enter(1, 1, 0, 10*ms, 0, at(20*ms)), 20*ms))
 	require.Zero(t, a.overlaps().Load())
 	a.enterReader(0, 3, 30*ms, 100*ms, at(30*ms)) // the right ones are remembered
 	a.enter(1, 3, 30*ms, 100*ms, 0, at(30*ms))
@@ -504,25 +504,25 @@ func TestAuditSeesAFenceOfASlotThatDoesNotGrow(t *testing.T) {
 		} {
 			from := int64(n) * ms
 			stamp := a.enterPermit(c.key, 1, from, from+ms/2, at(from))
-			a.enterFence(c.key, c.slot, from, from+ms/2, c.fence, at(from))
+			a.compareFence(c.key, a.permitFence(c.key, c.slot), from, from+ms/2, c.fence, at(from))
 			require.Equal(t, c.stale, a.stale().Load(), n)
 			require.True(t, a.leave(c.key, stamp, from))
 		}
 		require.Zero(t, a.overlaps().Load())
-		require.Panics(t, func() { a.enterFence(0, 3, 0, ms, 1, at(0)) }, "a slot beyond the limit")
+		require.Panics(t, func() { a.compareFence(0, a.permitFence(0, 3), 0, ms, 1, at(0)) }, "a slot beyond the limit")
 	}
 }
 
 func TestAuditForgivesTheFenceOfAPermitThatSleptThroughItsLease(t *testing.T) {
 	a := shares(Permit(2))
-	a.enterFence(0, 1, 12*ms, 100*ms, 9, at(12*ms))
-	a.enterFence(0, 1, 0, 10*ms, 8, at(20*ms))
+	a.compareFence(0, a.permitFence(0, 1), 12*ms, 100*ms, 9, at(12*ms))
+	a.compareFence(0, a.permitFence(0, 1), 0, 10*ms, 8, at(20*ms))
 	require.Zero(t, a.stale().Load())
-	a.enterFence(0, 1, 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
+	a.compareFence(0, a.permitFence(0, 1), 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
 	require.EqualValues(t, 1, a.stale().Load())
 	require.EqualValues(t, 30*ms+1, a.firstViolation(0).Load())
-	a.enterFence(0, 1, 20*ms, 20*ms, 50, at(20*ms)) // makes no claim
-	a.enterFence(0, 1, 40*ms, 100*ms, 10, at(40*ms))
+	a.compareFence(0, a.permitFence(0, 1), 20*ms, 20*ms, 50, at(20*ms)) // makes no claim
+	a.compareFence(0, a.permitFence(0, 1), 40*ms, 100*ms, 10, at(40*ms))
 	require.EqualValues(t, 1, a.stale().Load())
 }
 

@@ -76,22 +76,6 @@ func (a *audit) enterPermit(key, worker int, acquired, until int64, now func() i
 	return 0
 }
 
-// enterFence notes the fence of a permit that is held from acquired to until. A permit is a lock of its own, the one of that slot.
-func (a *audit) enterFence(key, slot int, acquired, until int64, fence uint64, now func() int64) {
-	if fence == 0 || until <= acquired {
-		return
-	}
-	last := a.permitFence(key, slot)
-	switch before := last.Swap(int64(fence)); {
-	case before < int64(fence):
-	case now() >= until: // a rightful successor may have come first, as in enter
-		last.CompareAndSwap(int64(fence), before)
-	default:
-		a.stale().Add(1)
-		a.violated(key, acquired)
-	}
-}
-
 // takenThroughout reports whether all slots were taken between two looks at them, and the holds are valid at now.
 func takenThroughout(first, second []int64, now int64) bool {
 	return slices.Equal(first, second) && !slices.ContainsFunc(second, func(stamp int64) bool { return !live(stamp, now) })
