@@ -81,14 +81,14 @@ func (a *audit) violated(key int, acquired int64) {
 	}
 }
 
-// renew notes that the holder's validity ends later, and returns the new stamp. It returns
-// the old one if another holder has overwritten it.
-func (a *audit) renew(key int, stamp, until int64) int64 {
-	next := stampOf(workerOf(stamp), until)
-	if stamp == 0 || !a.holder(key).CompareAndSwap(stamp, next) {
-		return stamp
+// renew notes that Extend, which returned at extended, has made the holder's validity end at until. It returns the new
+// stamp. If another holder has come, or this one was over before it began, it enters again: a lock that is extended
+// too late is held again.
+func (a *audit) renew(key, worker int, stamp, extended, until int64, now func() int64) int64 {
+	if next := stampOf(worker, until); stamp != 0 && a.holder(key).CompareAndSwap(stamp, next) {
+		return next
 	}
-	return next
+	return a.enter(key, worker, extended, until, 0, now)
 }
 
 // leave notes that the holder is about to call Release. It returns false when there is

@@ -30,7 +30,7 @@ func (w *worker) extend(a arrival) {
 		w.shard.extendedLocked(now-begin, a.waited(begin), a.lag)
 		w.shard.mu.Unlock()
 	}
-	w.ext.stamp = r.audit.renew(w.draws.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
+	w.ext.stamp = r.audit.renew(w.draws.own, w.number, w.ext.stamp, now, untilNs(r.base, w.ext.lock.Until()), r.now)
 }
 
 // beginExtending acquires the lock. It returns false if that fails, or if the lock is no Extender.
@@ -74,12 +74,13 @@ func (w *worker) extendOnce(held Held, measured bool) error {
 	if err := ext.Extend(w.ctx, r.cfg.TTL); err != nil {
 		return err
 	}
-	if took := r.now() - begin; measured {
+	now := r.now()
+	if measured {
 		w.shard.mu.Lock()
-		w.shard.hists.Extend.Record(took, 1)
+		w.shard.hists.Extend.Record(now-begin, 1)
 		w.shard.mu.Unlock()
 	}
-	w.stamps[0] = r.audit.renew(w.keys[0], w.stamps[0], untilNs(r.base, held.Until()))
+	w.stamps[0] = r.audit.renew(w.keys[0], w.number, w.stamps[0], now, untilNs(r.base, held.Until()), r.now)
 	return nil
 }
 

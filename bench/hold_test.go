@@ -151,12 +151,59 @@ func TestLocksThatCannotAreRefused(t *testing.T) {
 func TestAuditFollowsAnExtendedLease(t *testing.T) {
 	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	stamp := a.enter(0, 1, 0, 10*ms, 0, at(0))
-	stamp = a.renew(0, stamp, 100*ms)
+	a.renew(0, 1, stamp, 5*ms, 100*ms, at(5*ms))
 	a.enter(0, 2, 50*ms, 90*ms, 0, at(50*ms))
 	require.EqualValues(t, 1, a.overlaps().Load())
-	require.Equal(t, stamp, a.renew(0, stamp, 200*ms), "another's by now")
 
 	a = &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
-	stamp = a.renew(0, a.enter(0, 1, 0, 10*ms, 0, at(0)), 100*ms)
+	stamp = a.renew(0, 1, a.enter(0, 1, 0, 10*ms, 0, at(0)), 5*ms, 100*ms, at(5*ms))
 	require.True(t, a.leave(0, stamp, 50*ms))
+}
+
+// Worker 2 takes the name after the lease of worker 1 has ended. Then Extend of worker 1 succeeds.
+func TestAuditSeesALeaseThatIsExtendedWhileAnotherHolds(t *testing.T) {
+	for _, begun := range []int64{0, 12} { // seen to begin, and over before it was seen
+		a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+		stamp := a.enter(0, 1, 0, 10*ms, 0, at(begun*ms))
+		other := a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
+		require.Zero(t, a.overlaps().Load())
+		stamp = a.renew(0, 1, stamp, 15*ms, 90*ms, at(15*ms))
+		require.EqualValues(t, 1, a.overlaps().Load())
+		require.False(t, a.leave(0, other, 16*ms))
+		require.True(t, a.leave(0, stamp, 17*ms))
+
+		a.enter(0, 2, 20*ms, 100*ms, 0, at(20*ms))
+		a.renew(0, 1, stamp, 25*ms, 90*ms, at(95*ms)) // seen after it has ended again
+		require.EqualValues(t, 1, a.overlaps().Load())
+	}
+}
+
+// stubborn is a lock whose Extend never fails, although the lease has ended.
+type stubborn struct{ *leases }
+
+type stubbornHeld struct{ *lease }
+
+func (l stubborn) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	h, err := l.leases.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return stubbornHeld{h.(*lease)}, nil
+}
+
+func (h stubbornHeld) Extend(_ context.Context, ttl time.Duration) error {
+	h.l.mu.Lock()
+	defer h.l.mu.Unlock()
+	h.until = time.Now().Add(ttl)
+	return nil
+}
+
+func TestAuditOfARunSeesALeaseThatIsExtendedTooLate(t *testing.T) {
+	for hold, violated := range map[time.Duration]bool{8 * time.Millisecond: false, 30 * time.Millisecond: true} { // Extend comes half way
+		cfg := Config{Workers: 4, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: 10 * time.Millisecond, Hold: Fixed(hold), Op: mixOf(t, "mix:extend=1")}
+		virtual(t, nil, stubborn{newLeases(1, time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, violated, r.Safety.Overlaps > 0, hold)
+		})
+	}
 }
