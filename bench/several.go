@@ -57,30 +57,31 @@ func (w *worker) drawKeys(key int) {
 	}
 }
 
-// enter notes in the audit that this worker holds all of w.keys.
-func (w *worker) enter(op opKind, held Held, now, until int64) (fence uint64) {
-	w.stamps = w.stamps[:0]
-	switch op {
-	case opRead:
-		w.stamps = append(w.stamps, w.r.audit.enterReader(w.keys[0], w.number, now, until, w.r.now))
-		return 0
-	case opPermit:
-		w.stamps = append(w.stamps, w.r.audit.enterPermit(w.keys[0], w.number, now, until, w.r.now))
-		if permit, ok := held.(Slotted); ok { // a lock of its own, the one of that slot
-			fence = fenceOf(held)
-			last := w.r.audit.permitFence(w.keys[0], permit.Slot())
-			w.r.audit.compareFence(w.keys[0], last, now, until, fence, w.r.now)
-		}
-		return fence
-	}
+// enter notes in the audit that this worker holds all of w.keys, and leaves their fences in w.fences.
+func (w *worker) enter(op opKind, held Held, now, until int64) {
+	audit := w.r.audit
+	w.stamps, w.fences = w.stamps[:0], w.fences[:0]
 	several, _ := held.(ManyFencer)
 	for i, key := range w.keys {
-		if fence = fenceOf(held); several != nil {
+		stamp, fence := int64(0), fenceOf(held)
+		if several != nil {
 			fence = several.FenceOf(i)
 		}
-		w.stamps = append(w.stamps, w.r.audit.enter(key, w.number, now, until, fence, w.r.now))
+		switch op {
+		case opRead:
+			stamp, fence = audit.enterReader(key, w.number, now, until, w.r.now), 0
+		case opPermit:
+			stamp = audit.enterPermit(key, w.number, now, until, w.r.now)
+			if permit, ok := held.(Slotted); ok { // a lock of its own, the one of that slot
+				audit.compareFence(key, audit.permitFence(key, permit.Slot()), now, until, fence, w.r.now)
+			} else {
+				fence = 0
+			}
+		default:
+			stamp = audit.enter(key, w.number, now, until, fence, w.r.now)
+		}
+		w.stamps, w.fences = append(w.stamps, stamp), append(w.fences, fence)
 	}
-	return fence
 }
 
 // leave notes that this worker is about to release all of w.keys, which are valid until then. A reader without a slot in the audit

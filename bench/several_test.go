@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,25 @@ func TestEachNameOfASetIsAudited(t *testing.T) {
 	require.Positive(t, runSeveral(t, several{leases: fenced(), half: true}, func(*Config) {}).Safety.Overlaps, "half a set is held")
 	res := runSeveral(t, several{leases: newLeases(2, time.Millisecond)}, func(c *Config) { c.Op = Many(3) })
 	require.Positive(t, res.Safety.Overlaps, "two hold a name")
+}
+
+// The names of a set have fences of their own.
+func TestHistoryShowsTheFenceOfEachNameOfASet(t *testing.T) {
+	l := newLeases(1, time.Millisecond)
+	l.fence = repeating
+	res := runSeveral(t, several{leases: l}, func(c *Config) { c.Dist, c.History = Zipf(1), 64 })
+	require.Positive(t, res.Safety.FenceViolations)
+	seen := 0
+	for _, e := range res.History {
+		if !e.Overlap {
+			continue
+		}
+		seen++
+		require.True(t, slices.ContainsFunc(res.History, func(before Event) bool {
+			return before.Kind == EventAcquired && before.Key == e.Key && before.Fence == e.Fence && before.ToNs < e.ToNs
+		}), "the hold before of %s has %d, too", e.Key, e.Fence)
+	}
+	require.Greater(t, seen, 2)
 }
 
 func TestACallOfSeveralNamesCountsThem(t *testing.T) {

@@ -26,6 +26,7 @@ type worker struct {
 
 	keys   []int   // of the operation under way
 	stamps []int64 // of audit, by key
+	fences []uint64
 
 	acquired int64 // in the measured time
 	waits    waits
@@ -145,7 +146,8 @@ func (w *worker) operate(a arrival) {
 	}
 	until := untilNs(r.base, held.Until())
 	got.used = r.used(now, until)
-	got.fence = w.enter(a.op, held, now, until)
+	w.enter(a.op, held, now, until)
+	got.fence = w.fences[0]
 	if a.op == opMany {
 		got.names = int64(len(w.keys))
 	}
@@ -156,7 +158,7 @@ func (w *worker) operate(a arrival) {
 	if a.op == opRead {
 		kind = EventRead
 	}
-	w.note(Event{Kind: kind, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
+	w.note(Event{Kind: kind, FromNs: begin, ToNs: now, UntilNs: until}, nil)
 	from, hold, call, cut := now, a.hold, "release", false
 	stays := hold > 0 || a.op == opExtend
 	warm := stays && a.at < 0 && p == warming
@@ -214,7 +216,10 @@ func (w *worker) note(e Event, err error) {
 	if err != nil && !errors.Is(err, ErrRefused) {
 		e.Error = err.Error()
 	}
-	for _, key := range w.keys {
+	for i, key := range w.keys {
+		if e.Acquires() {
+			e.Fence = w.fences[i]
+		}
 		w.r.history.add(key, e)
 	}
 }
