@@ -137,6 +137,20 @@ func TestPartsAddUpWhatIsCensored(t *testing.T) {
 	require.GreaterOrEqual(t, r.Series[0].P50Ns, 5*ms-ms/100)
 }
 
+// The holds of the warm-up's last half second end in the measured time, as many as begin in its last half second.
+func TestThroughputIsOfAllThatEndedInTheMeasuredTime(t *testing.T) {
+	cfg := Config{Workers: 200, Rate: 100, Arrivals: ArrivalsUniform, Hold: Fixed(500 * time.Millisecond), Warmup: time.Second, Duration: 2 * time.Second, TTL: time.Second}
+	inVirtualTime(t, func() Locker { return slow{acquire: takes(time.Millisecond)} }, cfg, func(t *testing.T, r *Result) {
+		require.InDelta(t, 100, r.AcquiredPerS, 1)
+		require.InDelta(t, 100, r.ThroughputPerS, 1)
+		require.InDelta(t, 100, r.Series[0].Cycles, 1)
+		require.InDelta(t, 50, r.Drain.Cycles, 1)
+		require.InDelta(t, 200, r.Totals.Acquired, 1, "that were due in it")
+		require.Equal(t, r.Totals.Acquired, r.Latency.Hold.Count)
+		require.Equal(t, r.Totals.Acquired, r.Latency.Acquire.Count)
+	})
+}
+
 // A waiter inside the lock has a worker. So neither Started nor the backlog shows that more locks are
 // wanted than acquired.
 func TestGoodputIsOfWhatWasAcquiredNotOfWhatWasStarted(t *testing.T) {

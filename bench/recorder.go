@@ -148,12 +148,13 @@ type released struct {
 	acquire, hold, release int64
 	cut                    bool // the end of the drain ended the hold
 	outlived               bool
-	warm                   bool // the lock was acquired in the warm-up of a closed loop, and no count has it
+	warm                   bool // the warm-up's: acquired in it or, in an open loop, due in it. No count has it
 }
 
 // releasedLocked counts a hold and its release; err is the error of Release or Extend. A hold
 // that was cut off is censored, and its operation is no cycle. One from the warm-up counts as
-// a cycle alone, since Acquired lacks it.
+// a cycle alone, since Acquired lacks it. Without those, a run would lack the cycles of as
+// long as a hold takes.
 func (s *shard) releasedLocked(l released, err error) {
 	switch h := s.hists.Hold; {
 	case h == nil || l.warm:

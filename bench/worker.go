@@ -161,7 +161,7 @@ func (w *worker) operate(a arrival) {
 	w.note(Event{Kind: kind, FromNs: begin, ToNs: now, UntilNs: until}, nil)
 	from, hold, call, cut := now, a.hold, "release", false
 	stays := hold > 0 || a.op == opExtend
-	warm := stays && a.at < 0 && p == warming
+	warm := !a.measured || stays && a.at < 0 && p == warming
 	if stays {
 		if a.measured {
 			w.shard.mu.Lock()
@@ -188,17 +188,15 @@ func (w *worker) operate(a arrival) {
 	release := r.now() - now
 	w.note(Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
-	if a.measured {
-		w.shard.mu.Lock()
-		if !stays {
-			w.shard.acquiredLocked(got)
-		}
-		w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived, warm: warm}, err)
-		if missed != nil && !warm && r.phase.Load() != stopped { // the end of the drain may have cut it off
-			w.shard.counts.Errors++
-		}
-		w.shard.mu.Unlock()
+	w.shard.mu.Lock()
+	if !stays && a.measured {
+		w.shard.acquiredLocked(got)
 	}
+	w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived, warm: warm}, err)
+	if missed != nil && !warm && r.phase.Load() != stopped { // the end of the drain may have cut it off
+		w.shard.counts.Errors++
+	}
+	w.shard.mu.Unlock()
 	if err != nil {
 		w.failed(now, call, err)
 	}
