@@ -101,6 +101,15 @@ func (t *table) released(key, proc int, now int64) {
 	t.words[key*t.stride+releaseWord].Store((now+1)<<procBits | int64(proc))
 }
 
+// acquired notes that the name was acquired at now. What was released before is handed over to nobody else: the next one may get
+// the name because the lease of this holder ends.
+func (t *table) acquired(key int, now int64) {
+	last := &t.words[key*t.stride+releaseWord]
+	if word := last.Load(); word != 0 && word>>procBits-1 <= now {
+		last.CompareAndSwap(word, 0)
+	}
+}
+
 // handover returns the time from the last release to now, when the caller acquired the lock.
 // remote says that the last holder was in another process than proc. ns is below 0 without
 // a hand-over: the lock was free when the caller began to wait.

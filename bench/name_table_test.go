@@ -134,3 +134,18 @@ func TestExponentialHoldsDifferAndHaveTheirMean(t *testing.T) {
 	require.InEpsilon(t, time.Millisecond, sum/10_000, 0.05)
 	require.Greater(t, longest, 5*time.Millisecond)
 }
+
+// A waiter may also get the name because the lease of the last holder has ended.
+func TestTheEndOfALeaseHandsNothingOver(t *testing.T) {
+	holds, err := Sampled("two", []time.Duration{time.Millisecond, 50 * time.Millisecond})
+	require.NoError(t, err)
+	for _, op := range []Op{AcquireRelease, mixOf(t, "mix:acquire-release=1,try=1")} {
+		cfg := Config{Workers: 4, Keys: 1, Dist: Uniform(), Duration: 10 * time.Second, TTL: 20 * time.Millisecond, Hold: holds, Op: op, Seed: 1}
+		virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Greater(t, r.Totals.Outlived, int64(100))
+			require.Greater(t, r.Latency.Handover.Count, int64(100))
+			require.LessOrEqual(t, r.Latency.Handover.Max, 2*ms, "a waiter asks every 0.5 to 1.5 ms")
+		})
+	}
+}

@@ -63,6 +63,9 @@ func (w *worker) enter(op opKind, held Held, now, until int64) {
 	w.stamps, w.fences = w.stamps[:0], w.fences[:0]
 	several, _ := held.(ManyFencer)
 	for i, key := range w.keys {
+		if w.r.waits {
+			audit.acquired(key, now)
+		}
 		stamp, fence := int64(0), fenceOf(held)
 		if several != nil {
 			fence = several.FenceOf(i)
