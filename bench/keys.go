@@ -30,7 +30,8 @@ func newKeyGen(cfg Config, z *zipf, n uint64, own int) keyGen {
 	}
 	g := keyGen{rng: newRNG(cfg.Seed, cfg.stream(n)), n: cfg.Keys, zipf: z}
 	if cfg.Dist.kind == distHotspot {
-		g.hot, g.heat = int(math.Ceil(cfg.Dist.hot*float64(cfg.Keys))), cfg.Dist.heat
+		g.hot = max(int(math.Ceil(cfg.Dist.hot*float64(cfg.Keys)-1e-6)), 1) // 0.07*100 is not quite 7
+		g.heat = cfg.Dist.heat
 	}
 	return g
 }

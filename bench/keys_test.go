@@ -60,7 +60,7 @@ func TestHotspotGivesItsShareOfTheKeysItsShareOfTheOperations(t *testing.T) {
 	for _, c := range []struct {
 		names, operations float64
 		keys, hot         int
-	}{{0.1, 0.9, 100, 10}, {0.01, 0.5, 1000, 10}, {0.001, 0.8, 50, 1}, {0.34, 0.2, 3, 2}} {
+	}{{0.1, 0.9, 100, 10}, {0.01, 0.5, 1000, 10}, {0.001, 0.8, 50, 1}, {1e-9, 0.8, 50, 1}, {0.34, 0.2, 3, 2}, {0.07, 0.9, 100, 7}, {0.28, 0.9, 50, 14}} {
 		cfg := Config{Keys: c.keys, Dist: Hotspot(c.names, c.operations), Seed: 42}
 		t.Run(cfg.Dist.String(), func(t *testing.T) {
 			requireLaw(t, cfg, func(k int) float64 {
