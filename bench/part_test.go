@@ -113,6 +113,9 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 	}
 	require.Empty(t, reports, "of those seconds")
 	require.Positive(t, part.Series[2].Acquired)
+	for _, stall := range part.Stalls.All {
+		require.GreaterOrEqual(t, stall.AtNs, int64(2*time.Second), "since the measured time began")
+	}
 
 	before := part.Totals
 	require.Equal(t, part.Series[2].Acquired+part.Drain.Acquired, before.Acquired)

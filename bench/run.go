@@ -142,7 +142,7 @@ func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *
 	if fresh {
 		r.rec.forget()
 	}
-	stalls = watchStalls(r.cfg.procs())
+	stalls = watchStalls(r.cfg.procs(), time.Duration(r.now()-from))
 	if r.waits {
 		part.Uncontended = NewHistogram()
 		done.Go(func() { r.uncontended(part.Uncontended) })

@@ -13,8 +13,8 @@ type stallWatch struct {
 	period time.Duration
 	hist   *Histogram    // owned by run until done is closed, as are cpu and peaks
 	cpu    time.Duration // of the thread
-	begin  clock.Instant
-	peaks  Peaks // whole stalls
+	begin  clock.Instant // of the measured time
+	peaks  Peaks         // whole stalls
 	stop   chan struct{}
 	done   chan struct{}
 }
@@ -26,10 +26,11 @@ const stallPeriod = 10 * time.Millisecond
 // stallLeast is the shortest stall among the peaks. A master rounds a lease by as much.
 const stallLeast = time.Millisecond
 
-// watchStalls starts the thread of one of so many processes. The caller must call end.
-func watchStalls(procs int) *stallWatch {
+// watchStalls starts the thread of one of so many processes, some time after the measured time began. The caller must
+// call end.
+func watchStalls(procs int, after time.Duration) *stallWatch {
 	s := &stallWatch{
-		period: min(stallPeriod*time.Duration(procs), time.Second), hist: NewHistogram(), begin: clock.Now(), peaks: Peaks{FromNs: int64(stallLeast)},
+		period: min(stallPeriod*time.Duration(procs), time.Second), hist: NewHistogram(), begin: clock.Now().Add(-after), peaks: Peaks{FromNs: int64(stallLeast)},
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go s.run()

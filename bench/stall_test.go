@@ -2,6 +2,7 @@ package bench
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 
 func TestProcessesWatchStallsInTurn(t *testing.T) {
 	for procs, period := range map[int]time.Duration{1: 10 * time.Millisecond, 60: 600 * time.Millisecond, 1000: time.Second} {
-		s := watchStalls(procs)
+		s := watchStalls(procs, 0)
 		s.end()
 		require.Equal(t, period, s.period)
 		s.result()
@@ -34,7 +35,7 @@ func TestProcessesWatchStallsInTurn(t *testing.T) {
 
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
-	s := watchStalls(1)
+	s := watchStalls(1, 0)
 	<-time.After(20 * stallPeriod)
 	s.end()
 	hist, cpu := s.result()
@@ -42,4 +43,14 @@ func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	require.Positive(t, n)
 	require.LessOrEqual(t, n, int64(time.Since(begin)/stallPeriod)+1, "one for each period, stalls included")
 	require.Less(t, cpu, time.Since(begin))
+}
+
+func TestStallsOfAProcessThatJoinsAreOnTheClockOfTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where its thread sees none
+		s := watchStalls(1, 2*time.Second)
+		s.add(clock.Now(), 5*time.Millisecond)
+		s.end()
+		s.result()
+		require.Equal(t, []Peak{{int64(2 * time.Second), 5e6}}, s.peaks.All)
+	})
 }
