@@ -164,13 +164,13 @@ func inFlags(cmd *cobra.Command, err error) error {
 		ttl = "--max-ttl "
 	}
 	invalid := engine.ErrInvalid.Error() + ": "
-	text := strings.ReplaceAll(err.Error(), ": "+invalid+"Masters", "") // of a group, which stands before
+	text := strings.ReplaceAll(err.Error(), ": "+invalid+"Masters", "") // of a group or a replaced master, which stands before
 	if at := strings.LastIndex(text, invalid); at >= 0 {
 		text = text[at+len(invalid):]
 	}
 	for _, name := range []struct{ field, flag string }{
 		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"Groups", "--groups"}, {"Next", "--next-groups"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
-		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", ttl}, {"name ", "NAME "},
+		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"to[0]", "--with"}, {"from[0]", "--for"}, {"ttl ", ttl}, {"name ", "NAME "},
 	} {
 		if rest, ok := strings.CutPrefix(text, name.field); ok {
 			text = name.flag + rest

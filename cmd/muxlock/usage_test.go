@@ -101,6 +101,8 @@ func TestBadInputOfDoctorAndMastersNamesItsFlagAndSendsNothing(t *testing.T) {
 		"masters repair --masters=":                                    "--masters is missing",
 		"masters repair --max-ttl 0s":                                  "--max-ttl",
 		"masters inti":                                                 `unknown command "inti" for "muxlock masters"; did you mean init?`,
+		"masters replace --masters a:1,b:1,d:1 --with redis://c:1/-1 --for a:1 --all-clients-fence": "muxlock: --with.SelectDB -1 is negative",
+		"masters replace --masters a:1,b:1,d:1 --with c:1 --for redis://a:1/-1 --all-clients-fence": "muxlock: --for.SelectDB -1 is negative",
 	})
 }
 

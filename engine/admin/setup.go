@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"muxlock/engine"
@@ -49,7 +50,7 @@ func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 // with from to admit: ErrRefused says so. It is safe only if all clients of these masters use Fencing: no
 // master would refuse the others.
 //
-// Errors: as SetUp.
+// Errors: as SetUp; engine.ErrInvalid says whether to or from is wrong.
 func ReplaceMaster(ctx context.Context, cfg engine.Config, from, to string) error {
 	s, err := inside.Setup(cfg)
 	if err != nil {
@@ -57,11 +58,11 @@ func ReplaceMaster(ctx context.Context, cfg engine.Config, from, to string) erro
 	}
 	with, err := inside.Setup(engine.Config{Masters: []string{to}, Client: cfg.Client})
 	if err != nil {
-		return err
+		return fmt.Errorf("to: %w", err)
 	}
 	old, err := inside.Setup(engine.Config{Masters: []string{from}})
 	if err != nil {
-		return err
+		return fmt.Errorf("from: %w", err)
 	}
 	return withCtx(ctx, pipeline.Replace(ctx, s, old.Masters[0].Address, with.Masters[0]))
 }
