@@ -154,10 +154,14 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Validate returns the ErrInvalid that New would return for c alone, with the name of the field. It asks
-// nothing of the masters.
-func (c Config) Validate() error {
-	_, err := c.withDefaults().check()
+// Validate returns the ErrInvalid that New would return for c alone, with the name of the field. With names, it also
+// returns the one that AcquireAll would return for them. It asks nothing of the masters.
+func (c Config) Validate(names ...string) error {
+	c = c.withDefaults()
+	_, err := c.check()
+	if err == nil && len(names) > 0 {
+		_, err = c.keys(names)
+	}
 	return err
 }
 

@@ -206,7 +206,12 @@ func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 }
 
 func TestValidateFindsWhatNewWouldWithoutAskingAnybody(t *testing.T) {
-	require.NoError(t, Config{Masters: []string{"nobody.invalid:1"}}.Validate())
+	require.NoError(t, Config{Masters: []string{"nobody.invalid:1"}}.Validate("a", "b"))
+	for want, names := range map[string][]string{"too": {"a", "a"}, "reserved prefix": {"a", "lock__:x"}, "has 513 bytes": {strings.Repeat("x", 508)}} {
+		err := Config{Masters: []string{"nobody.invalid:1"}, Prefix: "__mux"}.Validate(names...)
+		require.ErrorIs(t, err, ErrInvalid, want)
+		require.ErrorContains(t, err, want)
+	}
 	for want, cfg := range map[string]Config{
 		"Masters is empty":   {},
 		"RetryHeld 2m":       {Masters: []string{"a:1"}, RetryHeld: 2 * time.Minute},

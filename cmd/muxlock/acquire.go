@@ -64,7 +64,7 @@ func quoted(names []string) string {
 
 // acquire waits for the masters and the lock until ctx ends. With try it waits for neither.
 func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try bool, log io.Writer) (*held, error) {
-	locks, err := open(ctx, cfg, try, log)
+	locks, err := open(ctx, cfg, names, try, log)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +115,10 @@ func (h *held) got(ctx context.Context, try bool) (err error) {
 }
 
 // open connects to the masters; it tries again until ctx ends. With try it connects once.
-func open(ctx context.Context, cfg groups.Config, try bool, log io.Writer) (*engine.Engine, error) {
+func open(ctx context.Context, cfg groups.Config, names []string, try bool, log io.Writer) (*engine.Engine, error) {
 	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		locks, err := connect(ctx, cfg)
+		locks, err := connect(ctx, cfg, names...)
 		switch {
 		case err == nil:
 			return locks, nil

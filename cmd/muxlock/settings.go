@@ -109,10 +109,17 @@ func (s *settings) lockConfig() (groups.Config, error) {
 	return cfg, err
 }
 
-// connect returns an engine with the masters of one group or of several.
-func connect(ctx context.Context, cfg groups.Config) (*engine.Engine, error) {
+// connect returns an engine with the masters of one group or of several. It asks nothing of them if names cannot be
+// locked together.
+func connect(ctx context.Context, cfg groups.Config, names ...string) (*engine.Engine, error) {
 	if len(cfg.Groups) == 0 {
+		if err := cfg.Config.Validate(names...); err != nil {
+			return nil, err
+		}
 		return engine.New(ctx, cfg.Config)
+	}
+	if err := cfg.Validate(names...); err != nil {
+		return nil, err
 	}
 	e, err := groups.New(ctx, cfg)
 	if err != nil {

@@ -89,7 +89,7 @@ func inspect(ctx context.Context, config func() (groups.Config, error), name str
 	cfg, err := config()
 	cfg.ReadOnly = true
 	if err == nil {
-		locks, err = connect(ctx, cfg)
+		locks, err = connect(ctx, cfg, name)
 	}
 	if err != nil {
 		return nil, admin.Inspection{}, err

@@ -13,6 +13,7 @@ const nowhere = "127.0.0.1:1" // nothing listens there
 
 func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("x", 513)
 	requireRefused(t, map[string]string{
 		"exec":                                      "NAME is missing",
 		"exec name":                                 "-- is missing before the command",
@@ -68,6 +69,13 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"status --max-ttl 50ms name":                "muxlock: --max-ttl 50ms leaves no validity",
 		"stauts a":                                  "did you mean status?",
 		"run":                                       `unknown command "run"`,
+		"exec __muxlock__:x -- true":                "muxlock: NAME begins, with its prefix, with the reserved prefix",
+		"exec --prefix __muxlock__ a :x -- true":    "muxlock: NAME begins, with its prefix, with the reserved prefix",
+		"exec a " + long + " -- true":               "muxlock: NAME has 513 bytes",
+		"lock " + long:                              "muxlock: NAME has 513 bytes",
+		"status " + long:                            "muxlock: NAME has 513 bytes",
+		"status __muxlock__:x":                      "muxlock: NAME begins",
+		"release --force --yes __muxlock__:x":       "muxlock: NAME begins",
 	})
 }
 
@@ -142,10 +150,15 @@ func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
 		"exec --groups red=a:1 --next-groups blue=b name -- true":       `--next-groups["blue"][0] "b" is not host:port`,
 		"exec --groups red=a:1 --next-groups blue=b:1,c:1 name -- true": `--next-groups["blue"] has 2 masters`,
 		"exec --groups red=a:1 --prefix __muxlock__: name -- true":      "muxlock: --prefix",
+		"exec --groups red=127.0.0.1:1 __muxlock__:x -- true":           "muxlock: NAME begins",
+		"status --groups red=127.0.0.1:1 __muxlock__:x":                 "muxlock: NAME begins",
 	})
 	_, stderr, code := muxlock(t, "exec", "--groups", " ", "name", "--", "true")
 	require.Equal(t, exitOurs, code)
 	require.Contains(t, stderr, "--masters is missing")
+	_, stderr, code = muxlock(t, "exec", "--groups", "red="+nowhere+" blue=127.0.0.1:2", "--wait", "1s", "a", "b", "--", "true")
+	require.Equal(t, exitOurs, code)
+	require.Equal(t, "muxlock: names are of two groups of masters: \"a\" and \"b\". Names with the same {tag} are in one\nSee muxlock exec --help.\n", stderr)
 }
 
 // -n, a flag of other tools, must not suggest --new-masters: with that, two may hold a lock.

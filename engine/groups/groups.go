@@ -27,9 +27,24 @@ type Config struct {
 	ReadOnly bool
 }
 
-// Validate returns the ErrInvalid that New would return for c alone.
-func (c Config) Validate() error {
-	return new(router).read(c)
+// Validate returns the ErrInvalid that New would return for c alone. With names, it also returns the one that AcquireAll
+// would return for them.
+func (c Config) Validate(names ...string) error {
+	r := &router{prefix: c.Prefix}
+	if err := r.read(c); err != nil {
+		return err
+	}
+	c.Config.Masters = r.all[0].masters
+	if err := c.Config.Validate(names...); err != nil {
+		return err
+	}
+	for _, name := range names {
+		one, two := r.find(c.Prefix + name)
+		if first, second := r.find(c.Prefix + names[0]); one != first || two != second {
+			return invalid("names", "are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], name)
+		}
+	}
+	return nil
 }
 
 // Engine is an engine.Engine over several groups of masters. Stats, Ready and Close cover all groups. Functions of a

@@ -140,13 +140,16 @@ func TestASetIsOfOneGroup(t *testing.T) {
 			_, err := acquire(within(t), names, 0)
 			require.ErrorIs(t, err, engine.ErrInvalid)
 			require.ErrorContains(t, err, fmt.Sprintf("names are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], names[2]))
+			require.EqualError(t, w.config("ab", next).Validate(names...), err.Error())
 		}
+		require.NoError(t, w.config("ab", next).Validate(names[:2]...))
 		require.Equal(t, sent, e.Stats().Requests, "nothing was sent")
 		require.NoError(t, set.Release(t.Context()))
 		if next != "" {
 			moves := nameIn(t, e, "ac", 0)
 			_, err := e.AcquireAll(within(t), []string{names[0], moves}, 0)
 			require.ErrorContains(t, err, fmt.Sprintf("two groups of masters: %q and %q", names[0], moves))
+			require.EqualError(t, w.config("ab", next).Validate(names[0], moves), err.Error())
 		}
 	}
 }
