@@ -63,13 +63,13 @@
 // The flush of a master leaves out how it is admitted again, which the first model has. TestEachRuleOfTheLineIsNeeded
 // leaves out one rule at a time. That somebody is served, and in which order, is no part of the search.
 //
-// # Sets
+// # Sets and permits
 //
-// A third model is that of sets: several names that are taken all or none. A master gets one acquire for all names of a set,
-// and a release for each. Three properties must hold in every state. A name has at most one holder. A quorum has all names
-// of a set when it is won, and each of them as long as it is held; masters that restarted and wait count, too. No key stays
-// whose release was executed or dropped. These are all states of three masters (9,372,230 together); a and b are a set, and
-// so are b and c:
+// A third model is that of several keys. A set is several names that are taken all or none. A master gets one acquire for all
+// names of a set, and a release for each. Three properties must hold in every state. A name has at most one holder. A quorum
+// has all names of a set when it is won, and each of them as long as it is held; masters that restarted and wait count, too.
+// No key stays whose release was executed or dropped. These are all states of three masters (9,372,230 together); a and b are
+// a set, and so are b and c:
 //
 //	two sets, longer leases                                                  154,977
 //	two sets, dropped unsent                                                  69,921
@@ -88,6 +88,25 @@
 //	a master restarts empty, connections break, dropped unsent             2,026,191
 //
 // TestEachRuleOfSeveralNamesIsNeeded leaves out one rule at a time. The sets have no fencing: that is about each name alone.
+//
+// A permit is a slot with a key of its own, and a master grants the first slot of a request that is free. The same must hold
+// of slots, and two properties more: no more hold than there are permits, and an attempt wins one slot at most. These are all
+// states of three masters (6,591,720 together):
+//
+//	two attempts, two permits                                                 8,982
+//	longer leases                                                            79,152
+//	three attempts, one permit, a master restarts empty                     148,875
+//	a master restarts empty                                                 174,420
+//	connections break                                                       209,601
+//	three attempts, two permits, one order                                  368,466
+//	dropped unsent                                                          483,957
+//	three attempts, two permits, no time passes                             635,415
+//	three attempts, two permits, a master restarts empty                  1,005,699
+//	three attempts, two permits                                           1,270,830
+//	three attempts, three permits, each asks for two                      2,206,323
+//
+// TestEachRuleOfPermitsIsNeeded leaves out one rule at a time. Where masters count two permits
+// each, three masters have six, enough for three holders with two masters each. Extends and fencing are as of any lock.
 //
 // # Readers and writers
 //
@@ -130,26 +149,4 @@
 // a token to a string; with a key for readers and another for writers, that breaks. And readers may increase registers, as
 // long as they have no fences. Masters do not restart with fencing: the first model has their admission. That a writer is
 // served at all, which intents are for, is no part of the search.
-//
-// # Permits
-//
-// A fifth model is that of permits: each is a slot with a key of its own, and a master grants the first slot of a request that
-// is free. Five properties must hold in every state. No more hold than there are permits, and a slot has at most one holder. A
-// quorum has a slot as long as it is held; masters that restarted and wait count, too. An attempt wins one slot at most. No key
-// stays whose release was executed or dropped. These are all states of three masters (6,591,720 together):
-//
-//	two attempts, two permits                                                 8,982
-//	longer leases                                                            79,152
-//	three attempts, one permit, a master restarts empty                     148,875
-//	a master restarts empty                                                 174,420
-//	connections break                                                       209,601
-//	three attempts, two permits, one order                                  368,466
-//	dropped unsent                                                          483,957
-//	three attempts, two permits, no time passes                             635,415
-//	three attempts, two permits, a master restarts empty                  1,005,699
-//	three attempts, two permits                                           1,270,830
-//	three attempts, three permits, each asks for two                      2,206,323
-//
-// TestEachRuleOfPermitsIsNeeded leaves out one rule at a time. Where masters count two permits
-// each, three masters have six, enough for three holders with two masters each. Extends and fencing are as of any lock.
 package model

@@ -8,21 +8,23 @@ import (
 	"muxlock/internal/quorum"
 )
 
-// A severalModel is a configuration of sets: each attempt asks for several names, and gets all or none. It is small enough
-// to be searched completely.
+// A severalModel is a configuration in which each attempt asks for several keys at once: it gets all keys of a set of names,
+// or one permit, the first free slot of a choice. It is small enough to be searched completely.
 //
-// A master gets one acquire for all names of a set. It sets every key or none, each key to a token of its own. The set is
-// undone or released with a message per name. Messages arrive late or never, and nobody knows which.
+// A master gets one acquire for all keys, each with a token of its own. Of a set it sets every key or none, of a choice the
+// first that is free. Every key is undone or released with a message of its own: the set of an attempt that did not win it,
+// the slots beside the one that was won. Messages arrive late or never, and nobody knows which.
 type severalModel struct {
 	Name    string
 	Masters int
-	Sets    []nameSet // of each attempt
+	Sets    []keySet // of each attempt
+	Orders  [][]int  // in which attempts may ask for the slots of a choice, and each chooses one; nil: they ask for all
 
 	TTL, Horizon uint8 // in ticks
 	Wait         uint8 // of a master before it votes again
 	Unsent       bool  // an acquire waits before it is sent, and may be dropped with its releases meanwhile
 	Cuts         bool  // a connection may break, and an acquire from before then arrives behind what was sent later
-	Extends      bool  // holders extend the leases of all their names, each by itself, once
+	Extends      bool  // holders extend the leases of all their keys, each by itself, once
 	Crashes      uint8 // how often a master restarts empty
 
 	Only  property // to check; 0: all
@@ -34,26 +36,35 @@ type severalModel struct {
 type severalFault uint8
 
 const (
-	allOrNone severalFault = iota
+	_ severalFault = iota
+	restartVotesAtOnce
+	oneOfThree // one is a quorum
+
+	// Of sets:
 	anyNameVotes
-	tokensAreReused // the second attempt is a retry of the first
-	oneByOne        // the names are taken in order, and validity counts from the last
-	restartedVotes
+	tokensAreReused  // the second attempt is a retry of the first
+	oneByOne         // the names are taken in order, and validity counts from the last
 	dropsReleaseOnly // a release that waits is dropped, and the acquire before it is sent
 	longestCounts    // a set is valid as long as any of its names
-	smallQuorum
+
+	// Of permits:
+	countsUnits    // a master counts its permits, and has no slots: any of its units is a vote
+	anySlotVotes   // votes are added up, whichever slot they are for
+	grantsEach     // a master grants every slot that is free, and votes for each
+	fromCompletion // validity counts from when the permit is won
+	surplusStays   // what was granted beside the slot that was won is forgotten
 )
 
 const (
 	severalMasters = 3
-	severalNames   = 3
+	severalKeys    = 3
 )
 
-// nameSet is a set of names, one bit each.
-type nameSet uint8
+// keySet is a set of keys, one bit each.
+type keySet uint8
 
-// all yields each name of a set.
-func (s nameSet) all(yield func(name int) bool) {
+// all yields each key of a set.
+func (s keySet) all(yield func(key int) bool) {
 	for ; s != 0; s &= s - 1 {
 		if !yield(bits.TrailingZeros8(uint8(s))) {
 			return
@@ -77,44 +88,46 @@ type severalCore struct {
 
 type severalAttempt struct {
 	phase    phase
-	asked    nameSet // by its latest acquire: all of its set
+	asked    keySet // by its latest acquire: all of its set
+	order    uint8  // index of its order
+	has      keySet // that it holds
 	since    uint8
-	until    [severalNames]uint8
+	until    [severalKeys]uint8
 	extended uint8 // 1 plus the time of its extension; 0: not yet
 }
 
 // A severalColumn is a master, and everything that attempts have asked it.
 type severalColumn struct {
-	locks     [severalNames]lock
+	locks     [severalKeys]lock
 	votesFrom uint8
 	asks      [maxAttempts]severalAsk
 }
 
 type severalAsk struct {
 	acquire  passage
-	granted  bool
-	released nameSet // whose release was executed or dropped
-	extends  [severalNames]delivery
+	granted  keySet
+	released keySet // whose release was executed or dropped
+	extends  [severalKeys]delivery
 }
 
-// of returns the names whose keys there have an owner's tokens. With owner 0 it returns the free names.
-func (c *severalColumn) of(owner uint8) (some nameSet) {
-	for name, l := range c.locks {
+// of returns the keys that have an owner's tokens. With owner 0 it returns the free keys.
+func (c *severalColumn) of(owner uint8) (some keySet) {
+	for key, l := range c.locks {
 		if l.owner == owner {
-			some |= 1 << name
+			some |= 1 << key
 		}
 	}
 	return some
 }
 
 func (m *severalModel) quorum() int {
-	if m.Fault == smallQuorum {
-		return m.Masters / 2
+	if m.Fault == oneOfThree {
+		return 1
 	}
 	return quorum.Size(m.Masters)
 }
 
-// owner stands for the tokens of an attempt, one per name.
+// owner stands for the tokens of an attempt, one per key.
 func (m *severalModel) owner(a int) uint8 {
 	if m.Fault == tokensAreReused && a == 1 {
 		a = 0
@@ -125,11 +138,11 @@ func (m *severalModel) owner(a int) uint8 {
 // after returns the time that is so many ticks later. All times beyond the horizon are alike.
 func (m *severalModel) after(from, ticks uint8) uint8 { return min(from+ticks, m.Horizon+1) }
 
-// until returns the end of a set's validity: the least of its names'.
-func (m *severalModel) until(at *severalAttempt, a int) uint8 {
+// until returns the end of a holder's validity: the least of its keys'.
+func (m *severalModel) until(at *severalAttempt) uint8 {
 	until, longest := m.Horizon+1, uint8(0)
-	for name := range m.Sets[a].all {
-		until, longest = min(until, at.until[name]), max(longest, at.until[name])
+	for key := range at.has.all {
+		until, longest = min(until, at.until[key]), max(longest, at.until[key])
 	}
 	if m.Fault == longestCounts {
 		return longest
@@ -161,27 +174,31 @@ func (x *severalSearch) enter(s *severalState) (fingerprint uint64, broken prope
 	return fingerprintOf(x.seed, s.severalCore, s.columns[:x.m.Masters]), s.broken
 }
 
-// check looks for a name with two holders, a holder without a quorum, and keys without anybody to release them.
+// check looks for too many holders, a key with two, a holder without a quorum, and keys without anybody to release them.
 func (m *severalModel) check(s *severalState) {
-	var holders [severalNames]int
-	for a, set := range m.Sets {
+	var holders [severalKeys]int
+	all := 0
+	for a := range m.Sets {
 		for i := range m.Masters {
 			c := &s.columns[i]
 			s.broken.notes(m.Only, leaked, c.of(m.owner(a))&c.asks[a].released != 0)
 		}
-		for name := range set.all {
-			if s.attempts[a].phase == held {
-				holders[name]++
-				s.broken.notes(m.Only, twoHolders, holders[name] > 1)
-				s.broken.notes(m.Only, half, m.standing(s, a, 1<<name) < m.quorum())
-			}
+		at := &s.attempts[a]
+		if at.phase == held {
+			all++
+			s.broken.notes(m.Only, tooMany, m.Orders != nil && all > bits.OnesCount8(uint8(m.Sets[a])))
+		}
+		for key := range at.has.all {
+			holders[key]++
+			s.broken.notes(m.Only, twoHolders, holders[key] > 1)
+			s.broken.notes(m.Only, half, m.standing(s, a, 1<<key) < m.quorum())
 		}
 	}
 }
 
-// standing returns the number of masters that have an attempt's keys of some names. Masters that restarted and do not vote
-// count, too.
-func (m *severalModel) standing(s *severalState, a int, some nameSet) int {
+// standing returns the number of masters that have some keys of an attempt. Masters that restarted and do not vote count,
+// too.
+func (m *severalModel) standing(s *severalState, a int, some keySet) int {
 	return bits.OnesCount8(where(s.columns[:m.Masters], func(c *severalColumn) bool {
 		return c.of(m.owner(a))&some == some || s.now < c.votesFrom
 	}))
@@ -194,58 +211,65 @@ func (m *severalModel) forget(s *severalState) {
 		switch {
 		case at.phase == idle:
 			continue
-		case at.phase == asking && s.now >= m.after(at.since, m.TTL), at.phase == held && s.now >= m.until(at, a):
+		case at.phase == asking && s.now >= m.after(at.since, m.TTL) && m.Fault != fromCompletion, at.phase == held && s.now >= m.until(at):
 			at.ends()
 		}
+		executed := true
 		for i := range m.Masters {
 			c := &s.columns[i]
 			q := &c.asks[a]
 			if at.phase != asking {
-				q.granted = false
+				q.granted = 0
 			}
-			for name := range q.extends {
-				gone := m.isGone(c, a, name)
-				if at.phase == ended && (gone || q.extends[name] == acknowledged) {
-					q.extends[name] = notSent
+			for key := range q.extends {
+				gone := m.isGone(c, a, key)
+				if at.phase == ended && (gone || q.extends[key] == acknowledged) {
+					q.extends[key] = notSent
 				}
 				if gone {
-					q.released &^= 1 << name
+					q.released &^= 1 << key
 				}
 			}
+			executed = executed && q.acquire == nowhere
+		}
+		if executed {
+			at.order = 0
 		}
 	}
 }
 
-// isGone reports whether a master has no key of an attempt for a name, and will have none, unless the attempt asks again.
-func (m *severalModel) isGone(c *severalColumn, a, name int) bool {
-	return c.asks[a].acquire == nowhere && c.locks[name].owner != m.owner(a) && m.Fault != tokensAreReused
+// isGone reports whether a master has no such key of an attempt, and will have none, unless the attempt asks again.
+func (m *severalModel) isGone(c *severalColumn, a, key int) bool {
+	return c.asks[a].acquire == nowhere && c.locks[key].owner != m.owner(a) && m.Fault != tokensAreReused
 }
 
 // ends makes an attempt one that has given up or released.
-func (at *severalAttempt) ends() { *at = severalAttempt{phase: ended, asked: at.asked} }
+func (at *severalAttempt) ends() {
+	*at = severalAttempt{phase: ended, asked: at.asked, order: at.order}
+}
 
 // text shows the masters and the attempts that have begun.
 func (m *severalModel) text(s *severalState) string {
 	text := fmt.Sprintf("t=%d", s.now)
 	for i := range m.Masters {
-		text += " | locks"
-		for name, l := range s.columns[i].locks {
+		text += " | keys"
+		for key, l := range s.columns[i].locks {
 			if l.owner != 0 {
-				text += fmt.Sprintf(" %c:%c until %d", 'a'+name, 'A'+l.owner-1, l.until)
+				text += fmt.Sprintf(" %c:%c until %d", 'a'+key, 'A'+l.owner-1, l.until)
 			}
 		}
 	}
-	for a, set := range m.Sets {
+	for a := range m.Sets {
 		at := &s.attempts[a]
 		if at.phase == idle {
 			continue
 		}
 		text += fmt.Sprintf(" | %c %s", 'A'+a, [...]string{asking: "asks", held: "holds", ended: "ended"}[at.phase])
-		for name := range set.all {
-			text += fmt.Sprintf(" %c", 'a'+name)
+		for key := range at.has.all {
+			text += fmt.Sprintf(" %c", 'a'+key)
 		}
 		if at.phase == held {
-			text += fmt.Sprintf(" until %d", m.until(at, a))
+			text += fmt.Sprintf(" until %d", m.until(at))
 		}
 	}
 	return text

@@ -15,7 +15,7 @@ func (x *severalSearch) deliver(a, i int) {
 	x.release(a, i)
 }
 
-// send sends an acquire that waits, or drops it. It may be dropped when the release of any of its names waits behind it.
+// send sends an acquire that waits, or drops it. It may be dropped when the release of any of its keys waits behind it.
 // Which of them wait does not matter: the others find nothing to release.
 func (x *severalSearch) send(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
@@ -33,72 +33,96 @@ func (x *severalSearch) send(a, i int) {
 	if m.Fault != dropsReleaseOnly {
 		return
 	}
-	for name := range m.Sets[a].all {
+	for key := range m.Sets[a].all {
 		t := *s
-		t.columns[i].asks[a].released |= 1 << name
-		x.goes(&t, step{"drops the release of " + string(rune('a'+name)), by, on, 0})
+		t.columns[i].asks[a].released |= 1 << key
+		x.goes(&t, step{"drops the release of " + string(rune('a'+key)), by, on, 0})
 	}
 }
 
-// acquire has a master set all keys of a set, or none.
+// acquire has a master set the keys that it grants.
 func (x *severalSearch) acquire(a, i int) {
 	m, t := x.m, x.state
-	c := &t.columns[i]
-	q, want := &c.asks[a], t.attempts[a].asked
+	c, at := &t.columns[i], &t.attempts[a]
+	q := &c.asks[a]
 	if q.acquire == astray {
 		q.released = 0 // their owner may repeat the releases
 	}
-	free := want & c.of(0)
-	if free != want && m.Fault != anyNameVotes {
-		free = 0
-	}
-	for name := range free.all {
-		c.locks[name] = lock{m.owner(a), m.after(t.now, m.TTL)}
-	}
 	what := "is refused"
-	if free != 0 {
-		what, q.granted = "is granted", true
+	if granted := m.grants(at, c.of(0)); granted != 0 {
+		what = "is granted"
+		for key := range granted.all {
+			c.locks[key] = lock{m.owner(a), m.after(t.now, m.TTL)}
+			what += " " + string(rune('a'+key))
+		}
+		if q.granted = granted; m.Fault == anyNameVotes {
+			q.granted = at.asked
+		}
+	}
+	if at.phase == held && m.Fault == surplusStays {
+		q.released |= c.of(m.owner(a)) &^ at.has
 	}
 	q.acquire = nowhere
 	x.goes(&t, step{what, int8(a), int8(i), 0})
 }
 
+// grants returns which of the free keys a master grants to an attempt: all of a set or none, the first of a choice.
+func (m *severalModel) grants(at *severalAttempt, free keySet) (granted keySet) {
+	if m.Orders == nil {
+		if at.asked&^free != 0 && m.Fault != anyNameVotes {
+			return 0
+		}
+		return at.asked & free
+	}
+	order := m.Orders[at.order]
+	if m.Fault == countsUnits {
+		order = m.Orders[0]
+	}
+	for _, slot := range order {
+		if free&(1<<slot) != 0 && (granted == 0 || m.Fault == grantsEach) {
+			granted |= 1 << slot
+		}
+	}
+	return granted
+}
+
 // extend executes the extends that are under way.
 func (x *severalSearch) extend(a, i int) {
 	m, s := x.m, &x.state
-	for name, e := range s.columns[i].asks[a].extends {
+	for key, e := range s.columns[i].asks[a].extends {
 		t := *s
 		c := &t.columns[i]
-		q, l := &c.asks[a], &c.locks[name]
+		q, l := &c.asks[a], &c.locks[key]
 		if e != underWay || !q.acquire.isOvertaken(m.Cuts) {
 			continue
 		}
-		if q.extends[name] = notSent; l.owner == m.owner(a) {
-			q.extends[name] = acknowledged
+		if q.extends[key] = notSent; l.owner == m.owner(a) {
+			q.extends[key] = acknowledged
 			l.until = max(l.until, m.after(s.now, m.TTL))
 		}
-		x.goes(&t, step{"extends " + string(rune('a'+name)), int8(a), int8(i), 0})
+		x.goes(&t, step{"extends " + string(rune('a'+key)), int8(a), int8(i), 0})
 	}
 }
 
-// release executes the releases of an attempt, each by itself.
+// release executes the releases of an attempt, each by itself: of all keys, or of those beside the ones that it holds.
 func (x *severalSearch) release(a, i int) {
 	m, s := x.m, &x.state
-	if s.attempts[a].phase != ended {
+	at := &s.attempts[a]
+	if at.phase != ended && at.phase != held {
 		return
 	}
-	for name := range (m.Sets[a] &^ s.columns[i].asks[a].released).all {
+	for key := range (m.Sets[a] &^ at.has &^ s.columns[i].asks[a].released).all {
 		t := *s
 		c := &t.columns[i]
-		q, l := &c.asks[a], &c.locks[name]
-		if m.isGone(c, a, name) || !q.acquire.isOvertaken(m.Cuts) {
+		q, l := &c.asks[a], &c.locks[key]
+		if m.isGone(c, a, key) || !q.acquire.isOvertaken(m.Cuts) {
 			continue
 		}
 		if l.owner == m.owner(a) {
 			*l = lock{}
 		}
-		q.released |= 1 << name
-		x.goes(&t, step{"releases " + string(rune('a'+name)), int8(a), int8(i), 0})
+		q.released |= 1 << key
+		x.goes(&t, step{"releases " + string(rune('a'+key)), int8(a), int8(i), 0})
 	}
 }
 
@@ -112,16 +136,16 @@ func (x *severalSearch) restarts() {
 		t := *s
 		t.crashes++
 		c := &t.columns[i]
-		c.locks, c.votesFrom = [severalNames]lock{}, m.after(s.now, m.Wait)
+		c.locks, c.votesFrom = [severalKeys]lock{}, m.after(s.now, m.Wait)
 		for a := range c.asks {
 			q := &c.asks[a]
 			if q.acquire == unsent {
 				continue
 			}
 			q.acquire = nowhere
-			for name := range q.extends {
-				if q.extends[name] == underWay {
-					q.extends[name] = notSent
+			for key := range q.extends {
+				if q.extends[key] == underWay {
+					q.extends[key] = notSent
 				}
 			}
 		}

@@ -16,8 +16,8 @@ func (x *severalSearch) steps() {
 		t := *s
 		t.now++
 		for i := range m.Masters {
-			for name := range t.columns[i].locks {
-				if l := &t.columns[i].locks[name]; l.until <= t.now {
+			for key := range t.columns[i].locks {
+				if l := &t.columns[i].locks[key]; l.until <= t.now {
 					*l = lock{}
 				}
 			}
@@ -35,10 +35,12 @@ func (x *severalSearch) attempt(a int) {
 		if !m.mayBegin(s, a) {
 			return
 		}
-		t := *s
-		t.attempts[a].phase = asking
-		m.asks(&t, a, m.Sets[a])
-		x.goes(&t, step{"asks", by, -1, 0})
+		for order := range max(len(m.Orders), 1) {
+			t := *s
+			t.attempts[a].phase, t.attempts[a].order = asking, uint8(order)
+			m.asks(&t, a, m.Sets[a])
+			x.goes(&t, step{"asks", by, -1, 0})
+		}
 		return
 	case asking:
 		x.decide(a)
@@ -67,11 +69,11 @@ func (m *severalModel) mayBegin(s *severalState, a int) bool {
 
 // votes reports whether clients ask a master for locks.
 func (m *severalModel) votes(s *severalState, c *severalColumn) bool {
-	return s.now >= c.votesFrom || m.Fault == restartedVotes
+	return s.now >= c.votesFrom || m.Fault == restartVotesAtOnce
 }
 
-// asks asks the masters that vote for some names: those of a set.
-func (m *severalModel) asks(t *severalState, a int, some nameSet) {
+// asks asks the masters that vote for some keys.
+func (m *severalModel) asks(t *severalState, a int, some keySet) {
 	if m.Fault == oneByOne {
 		some &= -some
 	}
@@ -90,28 +92,65 @@ func (m *severalModel) asks(t *severalState, a int, some nameSet) {
 	}
 }
 
-// decide has an attempt take its set if a quorum has granted it.
+// decide has an attempt take what a quorum has granted: its set, or a slot.
 func (x *severalSearch) decide(a int) {
 	m, s := x.m, &x.state
-	granted := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].granted })
+	granted := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].granted != 0 })
 	if bits.OnesCount8(granted) < m.quorum() {
 		return
 	}
-	t := *s
-	at := &t.attempts[a]
-	if rest := m.Sets[a] >> bits.Len8(uint8(at.asked)) << bits.Len8(uint8(at.asked)); rest != 0 { // with oneByOne
+	asked := uint8(s.attempts[a].asked)
+	rest := m.Sets[a] >> bits.Len8(asked) << bits.Len8(asked) // nothing but with oneByOne
+	switch {
+	case m.Orders != nil:
+		x.choose(a, granted)
+	case rest != 0:
+		t := *s
 		m.asks(&t, a, rest)
 		x.goes(&t, step{"asks for the next name", int8(a), -1, granted})
-		return
+	default:
+		x.takes(a, m.Sets[a], granted, false)
 	}
-	at.phase = held
+}
+
+// choose has an attempt take a slot that a quorum has granted. granted are the masters that have granted any.
+func (x *severalSearch) choose(a int, granted uint8) {
+	m := x.m
+	anySlot := m.Fault == anySlotVotes || m.Fault == countsUnits
+	won := 0
+	for slot := range m.Sets[a].all {
+		votes := granted
+		if !anySlot {
+			votes = where(x.state.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].granted&(1<<slot) != 0 })
+		}
+		if bits.OnesCount8(votes) >= m.quorum() {
+			won++
+			x.takes(a, 1<<slot, votes, won > 1 && !anySlot)
+		}
+	}
+}
+
+// takes has an attempt hold some keys. twice says that it has won others, too.
+func (x *severalSearch) takes(a int, some keySet, votes uint8, twice bool) {
+	m, t := x.m, x.state
+	at := &t.attempts[a]
+	from := at.since
+	if m.Fault == fromCompletion {
+		from = t.now
+	}
+	at.phase, at.has, at.since = held, some, 0
 	t.held |= 1 << a
-	for name := range m.Sets[a].all {
-		at.until[name] = m.after(at.since, m.TTL)
+	for key := range some.all {
+		at.until[key] = m.after(from, m.TTL)
 	}
-	at.since = 0
-	t.broken.notes(m.Only, half, m.standing(&t, a, m.Sets[a]) < m.quorum())
-	x.goes(&t, step{"has all by", int8(a), -1, granted})
+	for i := range m.Masters {
+		if c := &t.columns[i]; m.Fault == surplusStays {
+			c.asks[a].released |= c.of(m.owner(a)) &^ some
+		}
+	}
+	t.broken.notes(m.Only, half, m.standing(&t, a, some) < m.quorum())
+	t.broken.notes(m.Only, wonTwice, twice)
+	x.goes(&t, step{"wins by", int8(a), -1, votes})
 }
 
 // hold takes the steps of a holder that extends.
@@ -122,18 +161,18 @@ func (x *severalSearch) hold(a int) {
 		t := *s
 		t.attempts[a].extended = 1 + s.now
 		for i := range m.Masters {
-			for name := range m.Sets[a].all {
-				t.columns[i].asks[a].extends[name] = underWay
+			for key := range at.has.all {
+				t.columns[i].asks[a].extends[key] = underWay
 			}
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
-	for name := range m.Sets[a].all {
-		acks := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].extends[name] == acknowledged })
+	for key := range at.has.all {
+		acks := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].extends[key] == acknowledged })
 		if bits.OnesCount8(acks) >= m.quorum() {
 			t := *s
-			t.attempts[a].until[name] = m.after(at.extended-1, m.TTL)
-			x.goes(&t, step{"is extended for " + string(rune('a'+name)), by, -1, 0})
+			t.attempts[a].until[key] = m.after(at.extended-1, m.TTL)
+			x.goes(&t, step{"is extended for " + string(rune('a'+key)), by, -1, 0})
 		}
 	}
 }
