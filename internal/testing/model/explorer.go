@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// masters is how many all models have, except the first where a master is replaced.
+const masters = 3
+
 // An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten
 // million states share one, and the explorer misses a state, is about one in a million.
 type explorer[S any] struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"muxlock/internal/line"
+	"muxlock/internal/quorum"
 )
 
 // A lineModel is a configuration of the line (package line), small enough to be searched completely. Its masters do what
@@ -17,20 +18,20 @@ import (
 // Requests, answers and pushes arrive late, never, and in any order. A token that was given up may be passed by its owner
 // at each master at any time, and as often as it likes: that covers late, lost and repeated passes.
 type lineModel struct {
-	Name              string
-	Masters, Attempts int
-	Plain             uint8 // attempts that ask as a contender without a line does, one bit each
-	InLine            int   // at the start the first attempt holds the lock at a quorum, its other requests are under way, and the next so many are in line; 0: none has begun
+	Name     string
+	Attempts int
+	Plain    uint8 // attempts that ask as a contender without a line does, one bit each
+	InLine   int   // at the start the first attempt holds the lock at a quorum, its other requests are under way, and the next so many are in line; 0: none has begun
 
-	TTL, Horizon  uint8 // in ticks
-	Passed, Stale uint8 // the lease that is passed on, without the age of the entry; and how old that may be
-	AnyLease      uint8 // the masters' clocks step, and a lease that is passed on has any length up to that; 0: they do not
-	Wait          uint8 // of a master before it votes again
-	Stays         uint8 // requests of a place after the first
-	Extensions    uint8 // of a lease
-	Fencing       bool
-	Apart         bool // at the start the first master's register is 1
-	Vanish        bool // clocks are wrong, and a lock may vanish at any time; only with Fencing
+	TTL, Horizon uint8 // in ticks
+	Stale        uint8 // how old an entry may be to which a holder passes
+	AnyLease     uint8 // the masters' clocks step, and a lease that is passed on has any length up to that; 0: they do not
+	Wait         uint8 // of a master before it votes again
+	Stays        uint8 // requests of a place after the first
+	Extensions   uint8 // of a lease
+	Fencing      bool
+	Apart        bool // at the start the first master's register is 1
+	Vanish       bool // clocks are wrong, and a lock may vanish at any time; only with Fencing
 
 	// How often each fault may occur:
 	Crashes   uint8 // a master restarts empty
@@ -68,14 +69,15 @@ const (
 )
 
 const (
-	maxPlaces   = 3
-	lineMasters = 3
+	maxPlaces = 3
+	// passed is the lease that is passed on, beside the age of the entry.
+	passed = 1
 )
 
 // A lineState is everything, as a state is.
 type lineState struct {
 	lineCore
-	columns [lineMasters]lineColumn
+	columns [masters]lineColumn
 }
 
 type lineCore struct {
@@ -151,9 +153,9 @@ func (t tick) Add(d time.Duration) tick { return t + tick(d) }
 
 func (m *lineModel) quorum() int {
 	if m.Fault == quorumTooSmall {
-		return m.Masters / 2
+		return 1
 	}
-	return m.Masters/2 + 1
+	return quorum.Size(masters)
 }
 
 func (m *lineModel) plain(a int) bool { return m.Plain&(1<<a) != 0 }
@@ -178,7 +180,7 @@ func (m *lineModel) Search() (r Result) {
 
 // start returns the state in which a search begins.
 func (m *lineModel) start() (s lineState) {
-	for i := range m.Masters {
+	for i := range masters {
 		s.columns[i].mark = 1
 	}
 	if m.Apart {
@@ -190,7 +192,7 @@ func (m *lineModel) start() (s lineState) {
 	for a := range 1 + m.InLine {
 		s.attempts[a].phase = asking
 		m.asks(&s, a, func(q *lineAsk, version uint8) { q.join = version })
-		for i := range m.Masters {
+		for i := range masters {
 			if a > 0 {
 				s.columns[i].asks[a].join, s.columns[i].line[a] = 0, lineEntry{version: 1}
 			}
@@ -222,7 +224,7 @@ func (x *lineSearch) enter(s *lineState) (fingerprint uint64, broken property) {
 		s.broken = twoHolders
 	}
 	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.lineCore, s.columns[:m.Masters]), s.broken
+	return fingerprintOf(x.seed, s.lineCore, s.columns[:]), s.broken
 }
 
 func (m *lineModel) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
@@ -239,7 +241,7 @@ func (m *lineModel) forget(s *lineState) {
 				m.ends(at)
 			}
 		}
-		for i := range m.Masters {
+		for i := range masters {
 			c := &s.columns[i]
 			q, e := &c.asks[a], &c.line[a]
 			if e.version > 0 && s.now > e.stamp+m.Stale {

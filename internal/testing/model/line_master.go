@@ -115,7 +115,7 @@ func (x *lineSearch) pass(a, i int) {
 		if b == a || e.version == 0 || e.version == staleVersion || e.dead && m.Fault != deadChannelsHear {
 			continue
 		}
-		from, to := m.Passed+age, m.Passed+age
+		from, to := passed+age, passed+age
 		if m.AnyLease > 0 {
 			from, to = 1, m.AnyLease
 		}
@@ -145,7 +145,7 @@ func (c *lineColumn) passTo(m *lineModel, b int, o offer, now uint8) {
 // faults takes the steps that are faults of masters.
 func (x *lineSearch) faults() {
 	m, s := x.m, &x.state
-	for i := range m.Masters {
+	for i := range masters {
 		on := int8(i)
 		if m.Vanish && s.columns[i].lock.owner != 0 {
 			t := *s
@@ -204,12 +204,12 @@ func (c *lineColumn) restart(m *lineModel, now uint8) {
 // admit gives a master the registers of others and a new mark.
 func (m *lineModel) admit(t *lineState, i int) {
 	c := &t.columns[i]
-	for j := range m.Masters {
+	for j := range masters {
 		if j != i && t.columns[j].mark == 0 {
 			return
 		}
 	}
-	for j := range m.Masters {
+	for j := range masters {
 		c.register = max(c.register, t.columns[j].register)
 	}
 	c.mark = 1 + t.crashes + t.rollbacks + t.flushes

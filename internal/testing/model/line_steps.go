@@ -13,7 +13,7 @@ func (x *lineSearch) steps() {
 	m, s := x.m, &x.state
 	for a := range m.Attempts {
 		x.attempt(a)
-		for i := range m.Masters {
+		for i := range masters {
 			x.deliver(a, i)
 			x.hear(a, i)
 			x.pass(a, i)
@@ -23,7 +23,7 @@ func (x *lineSearch) steps() {
 	if s.now < m.Horizon {
 		t := *s
 		t.now++
-		for i := range m.Masters {
+		for i := range masters {
 			if l := &t.columns[i].lock; l.until <= t.now {
 				*l = lock{}
 			}
@@ -81,7 +81,7 @@ func (x *lineSearch) attempt(a int) {
 // asks sends a request to the masters that vote.
 func (m *lineModel) asks(t *lineState, a int, send func(q *lineAsk, version uint8)) {
 	version := uint8(t.attempts[a].place.Ask(tick(t.now)))
-	for i := range m.Masters {
+	for i := range masters {
 		if c := &t.columns[i]; m.votes(t, c) {
 			if m.Fencing {
 				c.asks[a].mark = c.mark
@@ -92,8 +92,8 @@ func (m *lineModel) asks(t *lineState, a int, send func(q *lineAsk, version uint
 }
 
 // seats returns what an attempt knows of its grants.
-func (x *lineSearch) seats(a int) (seats [lineMasters]line.Seat[tick]) {
-	for i := range x.m.Masters {
+func (x *lineSearch) seats(a int) (seats [masters]line.Seat[tick]) {
+	for i := range masters {
 		q := x.state.columns[i].asks[a].seat
 		seats[i] = line.Seat[tick]{Granted: q.granted, Ends: tick(q.ends), Fence: uint64(q.fence)}
 	}
@@ -103,10 +103,9 @@ func (x *lineSearch) seats(a int) (seats [lineMasters]line.Seat[tick]) {
 // decide has an attempt take the lock if a quorum of its grants lives.
 func (x *lineSearch) decide(a int) {
 	m, s := x.m, &x.state
-	all := x.seats(a)
-	seats := all[:m.Masters]
-	live := line.Live(seats, tick(s.now), m.Fencing && m.Fault != unknownFenceCounts)
-	until, ok := line.Valid(seats, live, m.quorum())
+	seats := x.seats(a)
+	live := line.Live(seats[:], tick(s.now), m.Fencing && m.Fault != unknownFenceCounts)
+	until, ok := line.Valid(seats[:], live, m.quorum())
 	if !ok {
 		return
 	}
@@ -117,20 +116,20 @@ func (x *lineSearch) decide(a int) {
 		x.goes(&t, step{"has it", int8(a), -1, uint8(live)})
 		return
 	}
-	var grants [lineMasters]uint64
+	var grants [masters]uint64
 	for i, seat := range seats {
 		if live&(1<<i) != 0 || m.Fault == deadGrantCounts {
 			grants[i] = seat.Fence
 		}
 	}
-	token, granted, stored := fencing.Decide(grants[:m.Masters])
+	token, granted, stored := fencing.Decide(grants[:])
 	at.token = uint8(token)
 	if m.Fault == noRaise || m.Fault == unknownFenceCounts || fencing.Counts(granted, stored, 0, m.quorum()) {
 		m.takes(&t, a, uint8(until))
 	} else {
 		at.phase, at.until = raising, uint8(until)
 		at.place.Take()
-		for i := range m.Masters {
+		for i := range masters {
 			q := &t.columns[i].asks[a]
 			q.decided, q.stored, q.extend = granted&(1<<i) != 0, stored&(1<<i) != 0, underWay
 		}
@@ -160,7 +159,7 @@ func (m *lineModel) takes(t *lineState, a int, until uint8) {
 }
 
 func (x *lineSearch) storedByQuorum(a int) bool {
-	columns := x.state.columns[:x.m.Masters]
+	columns := x.state.columns[:]
 	granted := where(columns, func(c *lineColumn) bool { return c.asks[a].decided || x.m.Fault == lateGrantIsRaised })
 	stored := where(columns, func(c *lineColumn) bool { return c.asks[a].stored })
 	raised := where(columns, func(c *lineColumn) bool { return c.asks[a].extend == acknowledged })
@@ -174,7 +173,7 @@ func (x *lineSearch) hold(a int) {
 	if !at.extending && at.extended < m.Extensions {
 		t := *s
 		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now
-		for i := range m.Masters {
+		for i := range masters {
 			t.columns[i].asks[a].extend = underWay
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
@@ -182,7 +181,7 @@ func (x *lineSearch) hold(a int) {
 	if !at.extending {
 		return
 	}
-	acks := where(s.columns[:m.Masters], func(c *lineColumn) bool { return c.asks[a].extend == acknowledged })
+	acks := where(s.columns[:], func(c *lineColumn) bool { return c.asks[a].extend == acknowledged })
 	if bits.OnesCount8(acks) >= m.quorum() {
 		t := *s
 		with := &t.attempts[a]

@@ -19,9 +19,8 @@ import (
 // Messages arrive late or never, and nobody knows which. A process may hand over a writer's lease to its next writer: that is
 // the same state, so there is no such step.
 type readersModel struct {
-	Name    string
-	Masters int
-	Claims  []claim // of each attempt
+	Name   string
+	Claims []claim // of each attempt
 
 	Horizon uint8 // in ticks
 	Intent  uint8 // how long an intent lives; 0: writers set none
@@ -67,15 +66,12 @@ const (
 	readersOnlyIncrease              // the registers, and have no fence
 )
 
-const (
-	readersMasters  = 3
-	readersAttempts = 4
-)
+const readersAttempts = 4
 
 // A readersState is everything, as a state is.
 type readersState struct {
 	readersCore
-	columns [readersMasters]readersColumn
+	columns [masters]readersColumn
 }
 
 type readersCore struct {
@@ -126,7 +122,7 @@ func (m *readersModel) quorum(a int) int {
 	if m.Fault == oneReads && m.Claims[a].reads {
 		return 1
 	}
-	return quorum.Size(m.Masters)
+	return quorum.Size(masters)
 }
 
 // after returns the time that is an attempt's lease later. All times beyond the horizon are alike.
@@ -159,7 +155,7 @@ func (m *readersModel) Search() (r Result) {
 func (x *readersSearch) enter(s *readersState) (fingerprint uint64, broken property) {
 	x.m.check(s)
 	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.readersCore, s.columns[:x.m.Masters]), s.broken
+	return fingerprintOf(x.seed, s.readersCore, s.columns[:]), s.broken
 }
 
 // check looks for a writer beside another holder, for tokens that were released, and for a key that outlives its readers.
@@ -168,13 +164,13 @@ func (m *readersModel) check(s *readersState) {
 	for a := range m.Claims {
 		at := &s.attempts[a]
 		readers, writers = readers+at.readers, writers+at.writers
-		for i := range m.Masters {
+		for i := range masters {
 			c := &s.columns[i]
 			s.broken.notes(m.Only, leaked, c.asks[a].released && c.has(a))
 		}
 	}
 	s.broken.notes(m.Only, twoHolders, writers > 1 || writers == 1 && readers > 0)
-	for i := range m.Masters {
+	for i := range masters {
 		c := &s.columns[i]
 		s.broken.notes(m.Only, leaked, c.until > slices.Max(c.readers[:]))
 	}
@@ -191,7 +187,7 @@ func (m *readersModel) forget(s *readersState) {
 			at.ends()
 		}
 		extends := false
-		for i := range m.Masters {
+		for i := range masters {
 			c := &s.columns[i]
 			q := &c.asks[a]
 			if at.phase != asking {
@@ -212,7 +208,7 @@ func (m *readersModel) forget(s *readersState) {
 			at.token = 0
 		}
 	}
-	for i := range m.Masters {
+	for i := range masters {
 		if c := &s.columns[i]; !m.awaitsReaders(s, c) {
 			c.intent = 0
 			for a := range c.asks {
@@ -251,7 +247,7 @@ func (at *readersAttempt) ends() { *at = readersAttempt{phase: ended, token: at.
 // text shows the masters and the attempts that have begun. In braces are readers.
 func (m *readersModel) text(s *readersState) string {
 	text := fmt.Sprintf("t=%d", s.now)
-	for i := range m.Masters {
+	for i := range masters {
 		c := &s.columns[i]
 		text += " | key"
 		if c.writer.owner != 0 {

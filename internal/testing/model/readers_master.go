@@ -170,7 +170,7 @@ func (x *readersSearch) intend(a, i int) {
 // restarts has masters restart empty. That ends all connections.
 func (x *readersSearch) restarts() {
 	m, s := x.m, &x.state
-	for i := range m.Masters {
+	for i := range masters {
 		if s.crashes == m.Crashes {
 			return
 		}

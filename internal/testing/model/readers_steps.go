@@ -11,7 +11,7 @@ func (x *readersSearch) steps() {
 	m, s := x.m, &x.state
 	for a := range m.Claims {
 		x.attempt(a)
-		for i := range m.Masters {
+		for i := range masters {
 			x.deliver(a, i)
 		}
 	}
@@ -19,7 +19,7 @@ func (x *readersSearch) steps() {
 	if s.now < m.Horizon {
 		t := *s
 		t.now++
-		for i := range m.Masters {
+		for i := range masters {
 			t.columns[i].expire(t.now)
 		}
 		x.goes(&t, step{"time passes", -1, -1, 0})
@@ -73,7 +73,7 @@ func (m *readersModel) mayBegin(s *readersState, a int) bool {
 func (x *readersSearch) asks(a int) {
 	m, t := x.m, x.state
 	t.attempts[a].phase, t.attempts[a].since = asking, t.now
-	for i := range m.Masters {
+	for i := range masters {
 		if c := &t.columns[i]; t.now >= c.votesFrom || m.Fault == restartVotes || m.Fault == restartReads && m.Claims[a].reads {
 			c.asks[a].acquire = sent
 		}
@@ -85,7 +85,7 @@ func (x *readersSearch) asks(a int) {
 // quorum of the grants: the other grants are lost or too late.
 func (x *readersSearch) decide(a int) {
 	m, s := x.m, &x.state
-	all := where(s.columns[:m.Masters], func(c *readersColumn) bool { return c.asks[a].granted })
+	all := where(s.columns[:], func(c *readersColumn) bool { return c.asks[a].granted })
 	for seen := all; seen > 0; seen = (seen - 1) & all {
 		if bits.OnesCount8(seen) < m.quorum(a) {
 			continue
@@ -109,19 +109,19 @@ func (x *readersSearch) fenced(t *readersState, a int, seen uint8) (stored bool)
 	if m.Claims[a].reads && m.Fault != readersHaveFences {
 		return true
 	}
-	var grants [readersMasters]uint64
-	for i := range m.Masters {
+	var grants [masters]uint64
+	for i := range masters {
 		if seen&(1<<i) != 0 {
 			grants[i] = uint64(t.columns[i].asks[a].fence)
 		}
 	}
-	token, granted, with := fencing.Decide(grants[:m.Masters])
+	token, granted, with := fencing.Decide(grants[:])
 	at.token = uint8(token)
 	if m.Claims[a].reads || fencing.Counts(granted, with, 0, m.quorum(a)) {
 		return true
 	}
 	at.phase = raising
-	for i := range m.Masters {
+	for i := range masters {
 		q := &t.columns[i].asks[a]
 		q.decided, q.stored, q.extend = granted&(1<<i) != 0, with&(1<<i) != 0, underWay
 	}
@@ -130,7 +130,7 @@ func (x *readersSearch) fenced(t *readersState, a int, seen uint8) (stored bool)
 
 // storedByQuorum reports whether the fence of a writer that raises counts.
 func (x *readersSearch) storedByQuorum(a int) bool {
-	columns := x.state.columns[:x.m.Masters]
+	columns := x.state.columns[:]
 	granted := where(columns, func(c *readersColumn) bool { return c.asks[a].decided })
 	stored := where(columns, func(c *readersColumn) bool { return c.asks[a].stored })
 	raised := where(columns, func(c *readersColumn) bool { return c.asks[a].extend == acknowledged })
@@ -158,12 +158,12 @@ func (x *readersSearch) hold(a int) {
 	if m.Extends && at.extended == 0 {
 		t := *s
 		t.attempts[a].extended = 1 + s.now
-		for i := range m.Masters {
+		for i := range masters {
 			t.columns[i].asks[a].extend = underWay
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
-	acks := where(s.columns[:m.Masters], func(c *readersColumn) bool { return c.asks[a].extend == acknowledged })
+	acks := where(s.columns[:], func(c *readersColumn) bool { return c.asks[a].extend == acknowledged })
 	if at.extended != 0 && bits.OnesCount8(acks) >= m.quorum(a) {
 		t := *s
 		t.attempts[a].until = m.after(at.extended-1, a)

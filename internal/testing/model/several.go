@@ -15,10 +15,9 @@ import (
 // first that is free. Every key is undone or released with a message of its own: the set of an attempt that did not win it,
 // the slots beside the one that was won. Messages arrive late or never, and nobody knows which.
 type severalModel struct {
-	Name    string
-	Masters int
-	Sets    []keySet // of each attempt
-	Orders  [][]int  // in which attempts may ask for the slots of a choice, and each chooses one; nil: they ask for all
+	Name   string
+	Sets   []keySet // of each attempt
+	Orders [][]int  // in which attempts may ask for the slots of a choice, and each chooses one; nil: they ask for all
 
 	TTL, Horizon uint8 // in ticks
 	Wait         uint8 // of a master before it votes again
@@ -55,10 +54,7 @@ const (
 	surplusStays   // what was granted beside the slot that was won is forgotten
 )
 
-const (
-	severalMasters = 3
-	severalKeys    = 3
-)
+const severalKeys = 3
 
 // keySet is a set of keys, one bit each.
 type keySet uint8
@@ -75,7 +71,7 @@ func (s keySet) all(yield func(key int) bool) {
 // A severalState is everything, as a state is.
 type severalState struct {
 	severalCore
-	columns [severalMasters]severalColumn
+	columns [masters]severalColumn
 }
 
 type severalCore struct {
@@ -124,7 +120,7 @@ func (m *severalModel) quorum() int {
 	if m.Fault == oneOfThree {
 		return 1
 	}
-	return quorum.Size(m.Masters)
+	return quorum.Size(masters)
 }
 
 // owner stands for the tokens of an attempt, one per key.
@@ -171,7 +167,7 @@ func (m *severalModel) Search() (r Result) {
 func (x *severalSearch) enter(s *severalState) (fingerprint uint64, broken property) {
 	x.m.check(s)
 	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.severalCore, s.columns[:x.m.Masters]), s.broken
+	return fingerprintOf(x.seed, s.severalCore, s.columns[:]), s.broken
 }
 
 // check looks for too many holders, a key with two, a holder without a quorum, and keys without anybody to release them.
@@ -179,7 +175,7 @@ func (m *severalModel) check(s *severalState) {
 	var holders [severalKeys]int
 	all := 0
 	for a := range m.Sets {
-		for i := range m.Masters {
+		for i := range masters {
 			c := &s.columns[i]
 			s.broken.notes(m.Only, leaked, c.of(m.owner(a))&c.asks[a].released != 0)
 		}
@@ -199,7 +195,7 @@ func (m *severalModel) check(s *severalState) {
 // standing returns the number of masters that have some keys of an attempt. Masters that restarted and do not vote count,
 // too.
 func (m *severalModel) standing(s *severalState, a int, some keySet) int {
-	return bits.OnesCount8(where(s.columns[:m.Masters], func(c *severalColumn) bool {
+	return bits.OnesCount8(where(s.columns[:], func(c *severalColumn) bool {
 		return c.of(m.owner(a))&some == some || s.now < c.votesFrom
 	}))
 }
@@ -215,7 +211,7 @@ func (m *severalModel) forget(s *severalState) {
 			at.ends()
 		}
 		executed := true
-		for i := range m.Masters {
+		for i := range masters {
 			c := &s.columns[i]
 			q := &c.asks[a]
 			if at.phase != asking {
@@ -251,7 +247,7 @@ func (at *severalAttempt) ends() {
 // text shows the masters and the attempts that have begun.
 func (m *severalModel) text(s *severalState) string {
 	text := fmt.Sprintf("t=%d", s.now)
-	for i := range m.Masters {
+	for i := range masters {
 		text += " | keys"
 		for key, l := range s.columns[i].locks {
 			if l.owner != 0 {

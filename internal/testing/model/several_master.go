@@ -129,7 +129,7 @@ func (x *severalSearch) release(a, i int) {
 // restarts has masters restart empty. That ends all connections.
 func (x *severalSearch) restarts() {
 	m, s := x.m, &x.state
-	for i := range m.Masters {
+	for i := range masters {
 		if s.crashes == m.Crashes {
 			return
 		}

@@ -7,7 +7,7 @@ func (x *severalSearch) steps() {
 	m, s := x.m, &x.state
 	for a := range m.Sets {
 		x.attempt(a)
-		for i := range m.Masters {
+		for i := range masters {
 			x.deliver(a, i)
 		}
 	}
@@ -15,7 +15,7 @@ func (x *severalSearch) steps() {
 	if s.now < m.Horizon {
 		t := *s
 		t.now++
-		for i := range m.Masters {
+		for i := range masters {
 			for key := range t.columns[i].locks {
 				if l := &t.columns[i].locks[key]; l.until <= t.now {
 					*l = lock{}
@@ -78,7 +78,7 @@ func (m *severalModel) asks(t *severalState, a int, some keySet) {
 		some &= -some
 	}
 	t.attempts[a].asked, t.attempts[a].since = some, t.now
-	for i := range m.Masters {
+	for i := range masters {
 		c := &t.columns[i]
 		q := &c.asks[a]
 		*q = severalAsk{}
@@ -95,7 +95,7 @@ func (m *severalModel) asks(t *severalState, a int, some keySet) {
 // decide has an attempt take what a quorum has granted: its set, or a slot.
 func (x *severalSearch) decide(a int) {
 	m, s := x.m, &x.state
-	granted := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].granted != 0 })
+	granted := where(s.columns[:], func(c *severalColumn) bool { return c.asks[a].granted != 0 })
 	if bits.OnesCount8(granted) < m.quorum() {
 		return
 	}
@@ -121,7 +121,7 @@ func (x *severalSearch) choose(a int, granted uint8) {
 	for slot := range m.Sets[a].all {
 		votes := granted
 		if !anySlot {
-			votes = where(x.state.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].granted&(1<<slot) != 0 })
+			votes = where(x.state.columns[:], func(c *severalColumn) bool { return c.asks[a].granted&(1<<slot) != 0 })
 		}
 		if bits.OnesCount8(votes) >= m.quorum() {
 			won++
@@ -143,7 +143,7 @@ func (x *severalSearch) takes(a int, some keySet, votes uint8, twice bool) {
 	for key := range some.all {
 		at.until[key] = m.after(from, m.TTL)
 	}
-	for i := range m.Masters {
+	for i := range masters {
 		if c := &t.columns[i]; m.Fault == surplusStays {
 			c.asks[a].released |= c.of(m.owner(a)) &^ some
 		}
@@ -160,7 +160,7 @@ func (x *severalSearch) hold(a int) {
 	if m.Extends && at.extended == 0 {
 		t := *s
 		t.attempts[a].extended = 1 + s.now
-		for i := range m.Masters {
+		for i := range masters {
 			for key := range at.has.all {
 				t.columns[i].asks[a].extends[key] = underWay
 			}
@@ -168,7 +168,7 @@ func (x *severalSearch) hold(a int) {
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
 	for key := range at.has.all {
-		acks := where(s.columns[:m.Masters], func(c *severalColumn) bool { return c.asks[a].extends[key] == acknowledged })
+		acks := where(s.columns[:], func(c *severalColumn) bool { return c.asks[a].extends[key] == acknowledged })
 		if bits.OnesCount8(acks) >= m.quorum() {
 			t := *s
 			t.attempts[a].until[key] = m.after(at.extended-1, m.TTL)
