@@ -11,12 +11,15 @@ const masters = 3
 // An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten
 // million states share one, and the explorer misses a state, is about one in a million.
 type explorer[S any] struct {
-	steps  func()                                         // finds all next steps of state, and calls goes for each
-	forget func(*S)                                       // clears what no later step depends on
-	enter  func(*S) (fingerprint uint64, broken property) // looks at a state
+	steps  func()                                                      // finds all next steps of state, and calls goes for each
+	forget func(*S)                                                    // clears what no later step depends on
+	enter  func(*S) (fingerprint uint64, counted int, broken property) // looks at a state; counted is for Result
+	text   func(*S) string
 
-	seen map[uint64]struct{}
-	came []origin // by state, in the order of discovery
+	seed    maphash.Seed
+	seen    map[uint64]struct{}
+	came    []origin // by state, in the order of discovery
+	counted int      // the most so far
 
 	state  S // whose steps are being found
 	to     S // to which a step leads; a copy, so that the callers' states need no allocation
@@ -32,6 +35,14 @@ type explorer[S any] struct {
 	}
 }
 
+// A Result is the outcome of a search.
+type Result struct {
+	States, Depth int      // how many there are, and how many steps away the furthest is
+	Counted       int      // the most tokens that count in one state, or the most attempts that have held
+	Broken        string   // the property that does not hold; "": all hold in every state
+	Trace         []string // the shortest way to the broken state
+}
+
 type origin struct {
 	from   uint32 // the state before
 	branch uint16 // and which of its steps
@@ -42,19 +53,9 @@ type found[S any] struct {
 	index uint32
 }
 
-// search explores a model, and tells what it found. It leaves Result.Counted to the model.
-func (x *explorer[S]) search(starts []S, most int, text func(*S) string) (r Result) {
-	r.States, r.Depth = x.explore(starts, most)
-	if x.broken != nil {
-		r.Broken, r.Trace = x.breaks.String(), x.trace(starts, text)
-	}
-	return r
-}
-
-// explore visits the states that can be reached, until one is broken or most were found (0: no limit). It returns how many
-// there are, and how many steps away the furthest is.
-func (x *explorer[S]) explore(starts []S, most int) (states, depth int) {
-	x.seen, x.pick = make(map[uint64]struct{}), -1
+// search visits the states that can be reached, until one is broken or most were found (0: no limit).
+func (x *explorer[S]) search(most int, starts ...S) (r Result) {
+	x.seed, x.seen, x.pick = maphash.MakeSeed(), make(map[uint64]struct{}), -1
 	for i := range starts {
 		x.index, x.branch = uint32(i), 0
 		x.to = starts[i]
@@ -62,7 +63,7 @@ func (x *explorer[S]) explore(starts []S, most int) (states, depth int) {
 	}
 	for level := []found[S](nil); x.broken == nil && len(x.next) > 0 && (most == 0 || len(x.came) < most); {
 		level, x.next = x.next, level[:0]
-		depth++
+		r.Depth++
 		for i := range level {
 			x.state, x.index, x.branch = level[i].state, level[i].index, 0
 			x.steps()
@@ -71,7 +72,11 @@ func (x *explorer[S]) explore(starts []S, most int) (states, depth int) {
 			}
 		}
 	}
-	return len(x.came), depth
+	r.States, r.Counted = len(x.came), x.counted
+	if x.broken != nil {
+		r.Broken, r.Trace = x.breaks.String(), x.trace(starts)
+	}
+	return r
 }
 
 // goes takes a step to state s.
@@ -93,7 +98,8 @@ func (x *explorer[S]) goes(s *S, t step) {
 
 // add adds the state in to, unless it was found before.
 func (x *explorer[S]) add() {
-	fingerprint, broken := x.enter(&x.to)
+	fingerprint, counted, broken := x.enter(&x.to)
+	x.counted = max(x.counted, counted)
 	if _, seen := x.seen[fingerprint]; seen {
 		return
 	}
@@ -107,19 +113,19 @@ func (x *explorer[S]) add() {
 }
 
 // trace replays the steps to the broken state.
-func (x *explorer[S]) trace(starts []S, text func(*S) string) (lines []string) {
+func (x *explorer[S]) trace(starts []S) (lines []string) {
 	var branches []uint16
 	index := x.broken.index
 	for ; int(index) >= len(starts); index = x.came[index].from {
 		branches = append(branches, x.came[index].branch)
 	}
 	x.state = starts[index]
-	lines = append(lines, text(&x.state))
+	lines = append(lines, x.text(&x.state))
 	for _, branch := range slices.Backward(branches) {
 		x.pick, x.branch = int(branch), 0
 		x.steps()
 		x.state = x.picked.state
-		lines = append(lines, x.picked.step.String()+"\n      "+text(&x.state))
+		lines = append(lines, x.picked.step.String()+"\n      "+x.text(&x.state))
 	}
 	return lines
 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/bits"
 	"time"
 
@@ -163,19 +162,14 @@ func (m *lineModel) plain(a int) bool { return m.Plain&(1<<a) != 0 }
 // A lineSearch visits every state of a lineModel.
 type lineSearch struct {
 	explorer[lineState]
-	m    *lineModel
-	seed maphash.Seed
-	held int
+	m *lineModel
 }
 
-// Search searches a model completely, or until a property does not hold. Result.Counted is the most attempts that have
-// held in one state.
-func (m *lineModel) Search() (r Result) {
-	x := &lineSearch{m: m, seed: maphash.MakeSeed()}
-	x.explorer = explorer[lineState]{steps: x.steps, forget: m.forget, enter: x.enter}
-	r = x.search([]lineState{m.start()}, m.Most, (*lineState).String)
-	r.Counted = x.held
-	return r
+// Search searches a model completely, or until a property does not hold.
+func (m *lineModel) Search() Result {
+	x := &lineSearch{m: m}
+	x.explorer = explorer[lineState]{steps: x.steps, forget: m.forget, enter: x.enter, text: (*lineState).String}
+	return x.search(m.Most, m.start())
 }
 
 // start returns the state in which a search begins.
@@ -212,7 +206,7 @@ func (m *lineModel) start() (s lineState) {
 	return s
 }
 
-func (x *lineSearch) enter(s *lineState) (fingerprint uint64, broken property) {
+func (x *lineSearch) enter(s *lineState) (fingerprint uint64, counted int, broken property) {
 	m := x.m
 	holders := 0
 	for a := range m.Attempts {
@@ -223,8 +217,7 @@ func (x *lineSearch) enter(s *lineState) (fingerprint uint64, broken property) {
 	if holders > 1 && !m.Vanish && m.looksAt(twoHolders) {
 		s.broken = twoHolders
 	}
-	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.lineCore, s.columns[:]), s.broken
+	return fingerprintOf(x.seed, s.lineCore, s.columns[:]), bits.OnesCount8(s.held), s.broken
 }
 
 func (m *lineModel) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/bits"
 	"slices"
 
@@ -133,29 +132,23 @@ func (m *readersModel) limit(at uint8) uint8 { return min(at, m.Horizon+1) }
 // A readersSearch visits every state of a readersModel.
 type readersSearch struct {
 	explorer[readersState]
-	m    *readersModel
-	seed maphash.Seed
-	held int
+	m *readersModel
 }
 
-// Search searches a model completely, or until a property does not hold. Result.Counted is the most attempts that have
-// held in one state.
-func (m *readersModel) Search() (r Result) {
-	x := &readersSearch{m: m, seed: maphash.MakeSeed()}
-	x.explorer = explorer[readersState]{steps: x.steps, forget: m.forget, enter: x.enter}
-	starts := make([]readersState, 1)
+// Search searches a model completely, or until a property does not hold.
+func (m *readersModel) Search() Result {
+	x := &readersSearch{m: m}
+	x.explorer = explorer[readersState]{steps: x.steps, forget: m.forget, enter: x.enter, text: m.text}
+	var start readersState
 	if m.Apart {
-		starts[0].columns[0].register = 1
+		start.columns[0].register = 1
 	}
-	r = x.search(starts, m.Most, m.text)
-	r.Counted = x.held
-	return r
+	return x.search(m.Most, start)
 }
 
-func (x *readersSearch) enter(s *readersState) (fingerprint uint64, broken property) {
+func (x *readersSearch) enter(s *readersState) (fingerprint uint64, counted int, broken property) {
 	x.m.check(s)
-	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.readersCore, s.columns[:]), s.broken
+	return fingerprintOf(x.seed, s.readersCore, s.columns[:]), bits.OnesCount8(s.held), s.broken
 }
 
 // check looks for a writer beside another holder, for tokens that were released, and for a key that outlives its readers.

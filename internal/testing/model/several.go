@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/bits"
 
 	"muxlock/internal/quorum"
@@ -149,25 +148,19 @@ func (m *severalModel) until(at *severalAttempt) uint8 {
 // A severalSearch visits every state of a severalModel.
 type severalSearch struct {
 	explorer[severalState]
-	m    *severalModel
-	seed maphash.Seed
-	held int
+	m *severalModel
 }
 
-// Search searches a model completely, or until a property does not hold. Result.Counted is the most attempts that have
-// held in one state.
-func (m *severalModel) Search() (r Result) {
-	x := &severalSearch{m: m, seed: maphash.MakeSeed()}
-	x.explorer = explorer[severalState]{steps: x.steps, forget: m.forget, enter: x.enter}
-	r = x.search(make([]severalState, 1), m.Most, m.text)
-	r.Counted = x.held
-	return r
+// Search searches a model completely, or until a property does not hold.
+func (m *severalModel) Search() Result {
+	x := &severalSearch{m: m}
+	x.explorer = explorer[severalState]{steps: x.steps, forget: m.forget, enter: x.enter, text: m.text}
+	return x.search(m.Most, severalState{})
 }
 
-func (x *severalSearch) enter(s *severalState) (fingerprint uint64, broken property) {
+func (x *severalSearch) enter(s *severalState) (fingerprint uint64, counted int, broken property) {
 	x.m.check(s)
-	x.held = max(x.held, bits.OnesCount8(s.held))
-	return fingerprintOf(x.seed, s.severalCore, s.columns[:]), s.broken
+	return fingerprintOf(x.seed, s.severalCore, s.columns[:]), bits.OnesCount8(s.held), s.broken
 }
 
 // check looks for too many holders, a key with two, a holder without a quorum, and keys without anybody to release them.
