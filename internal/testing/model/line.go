@@ -214,13 +214,9 @@ func (x *lineSearch) enter(s *lineState) (fingerprint uint64, counted int, broke
 			holders++
 		}
 	}
-	if holders > 1 && !m.Vanish && m.looksAt(twoHolders) {
-		s.broken = twoHolders
-	}
+	s.broken.notes(m.Only, twoHolders, holders > 1 && !m.Vanish)
 	return fingerprintOf(x.seed, s.lineCore, s.columns[:]), bits.OnesCount8(s.held), s.broken
 }
-
-func (m *lineModel) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
 
 // forget clears everything that no later step depends on.
 func (m *lineModel) forget(s *lineState) {

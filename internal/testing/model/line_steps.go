@@ -144,15 +144,12 @@ func (m *lineModel) takes(t *lineState, a int, until uint8) {
 	at.place.Take()
 	t.held |= 1 << a
 	switch {
-	case m.Vanish && at.token <= at.floor && m.looksAt(tokenTooSmall):
-		t.broken = tokenTooSmall
-	case m.Vanish && t.counted&(1<<at.token) != 0 && m.looksAt(tokenTwice):
-		t.broken = tokenTwice
 	case m.Vanish:
+		t.broken.notes(m.Only, tokenTooSmall, at.token <= at.floor)
+		t.broken.notes(m.Only, tokenTwice, t.counted&(1<<at.token) != 0)
 		t.counted |= 1 << at.token
-	case m.Fencing && at.token <= t.last && m.looksAt(fenceNotLarger):
-		t.broken = fenceNotLarger
 	case m.Fencing:
+		t.broken.notes(m.Only, fenceNotLarger, at.token <= t.last)
 		t.last = at.token
 	}
 	at.floor = 0

@@ -125,14 +125,15 @@ func (p property) String() string {
 		tooMany: "more hold than there are permits", wonTwice: "an attempt wins two permits"}[p]
 }
 
-// notes notes that a property is broken, if it is the first one and is among those to check (0: all).
+// has reports whether a property is among those to check (0: all).
+func (p property) has(q property) bool { return p == 0 || p&q != 0 }
+
+// notes notes that a property is broken, if it is the first one and is among those to check.
 func (p *property) notes(only, broken property, isBroken bool) {
-	if isBroken && *p == 0 && (only == 0 || only&broken != 0) {
+	if isBroken && *p == 0 && only.has(broken) {
 		*p = broken
 	}
 }
-
-func (m *Model) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
 
 // quorum is the quorum of the set, before and after a replacement.
 func (m *Model) quorum() int {

@@ -110,13 +110,11 @@ type view struct {
 
 // takes notes that an attempt has a new holder, and checks that its fence is larger.
 func (m *Model) takes(s *state, a int) {
-	if !m.timed() || !m.looksAt(fenceNotLarger) {
+	if !m.timed() || !m.Only.has(fenceNotLarger) {
 		return
 	}
 	at, last := &s.attempts[a], &s.last[m.name(a)]
-	if m.fence(at.token, at.handed) <= m.fence(last.token, last.handed) {
-		s.broken = fenceNotLarger
-	}
+	s.broken.notes(m.Only, fenceNotLarger, m.fence(at.token, at.handed) <= m.fence(last.token, last.handed))
 	last.token, last.handed = at.token, at.handed
 }
 
@@ -124,12 +122,8 @@ func (m *Model) takes(s *state, a int) {
 func (m *Model) counts(s *state, a int) {
 	at, name := &s.attempts[a], m.name(a)
 	m.takes(s, a)
-	switch {
-	case at.token <= at.floor && m.looksAt(tokenTooSmall):
-		s.broken = tokenTooSmall
-	case s.counted[name]&(1<<at.token) != 0 && m.looksAt(tokenTwice):
-		s.broken = tokenTwice
-	}
+	s.broken.notes(m.Only, tokenTooSmall, at.token <= at.floor)
+	s.broken.notes(m.Only, tokenTwice, s.counted[name]&(1<<at.token) != 0)
 	s.counted[name] |= 1 << at.token
 	at.phase, at.until = held, at.since+m.TTL
 	if m.Fault == ValidFromLastReply {
@@ -172,15 +166,14 @@ func largest(tokens uint32) uint8 { return uint8(max(bits.Len32(tokens), 1) - 1)
 
 // check looks for two holders of one name.
 func (m *Model) check(s *state) {
-	if !m.timed() || !m.looksAt(twoHolders) || s.broken != 0 {
+	if !m.timed() {
 		return
 	}
 	var holders [maxNames]int
 	for a := range m.Attempts {
 		if at := &s.attempts[a]; at.phase == held && s.now < at.until {
-			if holders[m.name(a)]++; holders[m.name(a)] > 1 {
-				s.broken = twoHolders
-			}
+			holders[m.name(a)]++
+			s.broken.notes(m.Only, twoHolders, holders[m.name(a)] > 1)
 		}
 	}
 }
