@@ -27,9 +27,7 @@ func (x *search) steps() {
 		t.now++
 		for i := range m.Masters {
 			for name := range t.columns[i].locks {
-				if l := &t.columns[i].locks[name]; l.until <= t.now {
-					*l = lock{}
-				}
+				t.columns[i].locks[name].expire(t.now)
 			}
 		}
 		x.goes(&t, step{"time passes", -1, -1, 0})

@@ -96,6 +96,18 @@ func (x *explorer[S]) goes(s *S, t step) {
 	x.branch++
 }
 
+// happens takes the step of a fault of master i, unless so, which counts it in state, is most already.
+func (x *explorer[S]) happens(what string, i int, so *uint8, most uint8, do func(*S)) {
+	if *so >= most {
+		return
+	}
+	*so++
+	t := x.state
+	*so--
+	do(&t)
+	x.goes(&t, step{what, -1, int8(i), 0})
+}
+
 // add adds the state in to, unless it was found before.
 func (x *explorer[S]) add() {
 	fingerprint, counted, broken := x.enter(&x.to)

@@ -6,14 +6,7 @@ func (x *search) faults() {
 	for i := range m.Masters {
 		c, on := &s.columns[i], int8(i)
 		happens := func(what string, so *uint8, most uint8, do func(t *state, c *column)) {
-			if *so >= most {
-				return
-			}
-			*so++
-			t := *s
-			*so--
-			do(&t, &t.columns[i])
-			x.goes(&t, step{what, -1, on, 0})
+			x.happens(what, i, so, most, func(t *state) { do(t, &t.columns[i]) })
 		}
 		for name := range c.locks {
 			if !m.timed() && c.locks[name].owner != 0 {
@@ -66,10 +59,8 @@ func (x *search) faults() {
 func (c *column) restart(t *state) {
 	c.run++
 	for a := range c.asks {
-		q := &c.asks[a]
-		if q.sent = false; q.extend == underWay {
-			q.extend = notSent
-		}
+		c.asks[a].sent = false
+		c.asks[a].extend.isCut()
 	}
 	for client := range c.views {
 		v := &c.views[client]

@@ -302,7 +302,7 @@ func (s *lineState) String() string {
 	}
 	for i := range s.attempts {
 		if a := &s.attempts[i]; a.phase != idle {
-			text += fmt.Sprintf(" | %c %s", 'A'+i, [...]string{"", "waits", "raises", "holds", "ended"}[a.phase])
+			text += fmt.Sprintf(" | %c %v", 'A'+i, a.phase)
 			if a.token > 0 {
 				text += fmt.Sprintf(" T=%d", a.token)
 			}

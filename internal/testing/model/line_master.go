@@ -153,13 +153,7 @@ func (x *lineSearch) faults() {
 			x.goes(&t, step{"lock vanishes", -1, on, 0})
 		}
 		happens := func(what string, so *uint8, most uint8, do func(t *lineState, c *lineColumn)) {
-			if *so < most {
-				*so++
-				t := *s
-				*so--
-				do(&t, &t.columns[i])
-				x.goes(&t, step{what, -1, on, 0})
-			}
+			x.happens(what, i, so, most, func(t *lineState) { do(t, &t.columns[i]) })
 		}
 		happens("restarts", &s.crashes, m.Crashes, func(t *lineState, c *lineColumn) {
 			c.lineData = lineData{}
@@ -168,9 +162,7 @@ func (x *lineSearch) faults() {
 		happens("is saved", &s.saves, m.Rollbacks, func(_ *lineState, c *lineColumn) { c.saved = c.lineData })
 		happens("restarts with what was saved", &s.rollbacks, m.Rollbacks, func(t *lineState, c *lineColumn) {
 			c.lineData, c.saved = c.saved, lineData{}
-			if c.lock.until <= t.now {
-				c.lock = lock{}
-			}
+			c.lock.expire(t.now)
 			for b := range c.line {
 				c.line[b].dead = c.line[b].version != 0
 			}
@@ -195,9 +187,7 @@ func (c *lineColumn) restart(m *lineModel, now uint8) {
 	}
 	for a := range c.asks {
 		c.asks[a].join, c.asks[a].stay = 0, 0
-		if c.asks[a].extend == underWay {
-			c.asks[a].extend = notSent
-		}
+		c.asks[a].extend.isCut()
 	}
 }
 

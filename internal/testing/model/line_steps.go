@@ -24,9 +24,7 @@ func (x *lineSearch) steps() {
 		t := *s
 		t.now++
 		for i := range masters {
-			if l := &t.columns[i].lock; l.until <= t.now {
-				*l = lock{}
-			}
+			t.columns[i].lock.expire(t.now)
 		}
 		x.goes(&t, step{"time passes", -1, -1, 0})
 	}

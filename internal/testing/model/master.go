@@ -33,6 +33,13 @@ type mark struct {
 
 type lock struct{ owner, until uint8 }
 
+// expire frees a lock whose lease is over.
+func (l *lock) expire(now uint8) {
+	if l.until <= now {
+		*l = lock{}
+	}
+}
+
 // markTexts are the marks as text, as clients read them.
 var markTexts = func() (texts [32][16][2]string) {
 	for nonce := range texts {

@@ -263,7 +263,7 @@ func (m *readersModel) text(s *readersState) string {
 	for a := range m.Claims {
 		at := &s.attempts[a]
 		if at.phase != idle {
-			text += fmt.Sprintf(" | %c %s", 'A'+a, [...]string{asking: "asks", raising: "raises", held: "holds", ended: "ended"}[at.phase])
+			text += fmt.Sprintf(" | %c %v", 'A'+a, at.phase)
 		}
 		if at.phase == held {
 			text += fmt.Sprintf(" until %d: %d read, %d write, fence %d", at.until, at.readers, at.writers, at.token)

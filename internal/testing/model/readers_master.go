@@ -145,9 +145,7 @@ func (x *readersSearch) release(a, i int) {
 
 // expire ends what has run out.
 func (c *readersColumn) expire(now uint8) {
-	if c.writer.until <= now {
-		c.writer = lock{}
-	}
+	c.writer.expire(now)
 	if c.until <= now {
 		c.readers, c.count, c.until = [readersAttempts]uint8{}, 0, 0
 	}
@@ -169,22 +167,14 @@ func (x *readersSearch) intend(a, i int) {
 
 // restarts has masters restart empty. That ends all connections.
 func (x *readersSearch) restarts() {
-	m, s := x.m, &x.state
 	for i := range masters {
-		if s.crashes == m.Crashes {
-			return
-		}
-		t := *s
-		t.crashes++
-		was := &s.columns[i]
-		c := &t.columns[i]
-		*c = readersColumn{votesFrom: m.limit(s.now + m.Wait), asks: was.asks}
-		for a := range c.asks {
-			q := &c.asks[a]
-			if q.acquire = nowhere; q.extend == underWay {
-				q.extend = notSent
+		x.happens("restarts", i, &x.state.crashes, x.m.Crashes, func(t *readersState) {
+			c := &t.columns[i]
+			*c = readersColumn{votesFrom: x.m.limit(t.now + x.m.Wait), asks: c.asks}
+			for a := range c.asks {
+				c.asks[a].acquire = nowhere
+				c.asks[a].extend.isCut()
 			}
-		}
-		x.goes(&t, step{"restarts", -1, int8(i), 0})
+		})
 	}
 }

@@ -253,7 +253,7 @@ func (m *severalModel) text(s *severalState) string {
 		if at.phase == idle {
 			continue
 		}
-		text += fmt.Sprintf(" | %c %s", 'A'+a, [...]string{asking: "asks", held: "holds", ended: "ended"}[at.phase])
+		text += fmt.Sprintf(" | %c %v", 'A'+a, at.phase)
 		for key := range at.has.all {
 			text += fmt.Sprintf(" %c", 'a'+key)
 		}

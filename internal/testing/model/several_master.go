@@ -128,27 +128,20 @@ func (x *severalSearch) release(a, i int) {
 
 // restarts has masters restart empty. That ends all connections.
 func (x *severalSearch) restarts() {
-	m, s := x.m, &x.state
 	for i := range masters {
-		if s.crashes == m.Crashes {
-			return
-		}
-		t := *s
-		t.crashes++
-		c := &t.columns[i]
-		c.locks, c.votesFrom = [severalKeys]lock{}, m.after(s.now, m.Wait)
-		for a := range c.asks {
-			q := &c.asks[a]
-			if q.acquire == unsent {
-				continue
-			}
-			q.acquire = nowhere
-			for key := range q.extends {
-				if q.extends[key] == underWay {
-					q.extends[key] = notSent
+		x.happens("restarts", i, &x.state.crashes, x.m.Crashes, func(t *severalState) {
+			c := &t.columns[i]
+			c.locks, c.votesFrom = [severalKeys]lock{}, x.m.after(t.now, x.m.Wait)
+			for a := range c.asks {
+				q := &c.asks[a]
+				if q.acquire == unsent {
+					continue
+				}
+				q.acquire = nowhere
+				for key := range q.extends {
+					q.extends[key].isCut()
 				}
 			}
-		}
-		x.goes(&t, step{"restarts", -1, int8(i), 0})
+		})
 	}
 }

@@ -17,9 +17,7 @@ func (x *severalSearch) steps() {
 		t.now++
 		for i := range masters {
 			for key := range t.columns[i].locks {
-				if l := &t.columns[i].locks[key]; l.until <= t.now {
-					*l = lock{}
-				}
+				t.columns[i].locks[key].expire(t.now)
 			}
 		}
 		x.goes(&t, step{"time passes", -1, -1, 0})

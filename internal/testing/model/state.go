@@ -39,6 +39,8 @@ const (
 	ended
 )
 
+func (p phase) String() string { return [...]string{"", "asks", "raises", "holds", "ended"}[p] }
+
 type attempt struct {
 	phase                   phase
 	hint, token             uint8
@@ -95,6 +97,13 @@ const (
 	underWay
 	acknowledged
 )
+
+// isCut loses what is under way.
+func (d *delivery) isCut() {
+	if *d == underWay {
+		*d = notSent
+	}
+}
 
 // A view is what a client knows of a master.
 type view struct {
@@ -252,7 +261,7 @@ func (s *state) String() string {
 	}
 	for i := range s.attempts {
 		if a := &s.attempts[i]; a.phase != idle {
-			text += fmt.Sprintf(" | %c %s", 'A'+i, [...]string{"", "asks", "raises", "holds", "ended"}[a.phase])
+			text += fmt.Sprintf(" | %c %v", 'A'+i, a.phase)
 			if a.token > 0 {
 				text += fmt.Sprintf(" T=%d", a.token)
 			}
