@@ -1,12 +1,6 @@
 package model
 
-import (
-	"os"
-	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
-)
+import "testing"
 
 // soundLines are lines with all rules. The package comment has the number of their states.
 var soundLines = []struct {
@@ -41,37 +35,12 @@ var soundLines = []struct {
 	{lineModel{Name: "fenced, a master is flushed", Fencing: true, Attempts: 3, InLine: 1, Plain: 4, TTL: 1, Wait: 1, Horizon: 1, Flushes: 1}, 626089},
 }
 
-// most is the number of states after which a search of a line or of sets ends early, unless make model asks for all of
-// them.
-func most() int {
-	switch {
-	case testing.Short():
-		return large / 10 // under the race detector
-	case os.Getenv("MUXLOCK_MODEL") == "":
-		return large
-	}
-	return 0
-}
-
-// requireSound checks that no property is broken in a model of so many states, and that all attempts hold in some.
-func requireSound(t *testing.T, search func() Result, states, attempts int) {
-	t.Helper()
-	if most := most(); most > 0 && states > most {
-		t.Skip("large: make model")
-	}
-	r := search()
-	t.Logf("%9d states, %d steps deep", r.States, r.Depth)
-	require.Empty(t, r.Broken, strings.Join(r.Trace, "\n"))
-	require.Equal(t, attempts, r.Counted, "no state in which all attempts have held")
-	require.Equal(t, states, r.States, "here and in the package comment")
-}
-
 func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
 	t.Parallel()
 	for _, m := range soundLines {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			requireSound(t, m.Search, m.states, m.Attempts)
+			requireSound(t, m.Search, m.states, most(large), m.Attempts)
 		})
 	}
 }
@@ -80,28 +49,27 @@ func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
 var lineControls = []struct {
 	lineModel
 	broken property
-	large  bool // it takes millions of states to find
 }{
-	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 1, Plain: 4, Horizon: 2, Attempts: 3, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "a holder passes before it stops", Fault: passesWhileHeld, Attempts: 2, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "grants of a token that was given up count", Fault: countsGivenUp, Attempts: 2, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "a restarted master is joined without the wait", Fault: votesWithoutWait, Wait: 1, Crashes: 1, Attempts: 2, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "the wait is a tick too short", Wait: 0, Horizon: 1, Crashes: 1, Attempts: 2, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "a pass does not compare the value", Fault: passIgnoresValue, InLine: 2, Attempts: 3, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "channels of old data are heard", Fault: deadChannelsHear, InLine: 2, Wait: 1, Rollbacks: 1, Attempts: 3, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "what may be told is taken back", Fault: takesBack, InLine: 2, Attempts: 3, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "a pass publishes first, and its SET is refused", Fault: publishesFirst, InLine: 2, Attempts: 3, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "one is a quorum", Fault: quorumTooSmall, Attempts: 2, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "a push for another's token counts", Fault: foreignTokenCounts, Attempts: 2, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "clocks step, and a lease outlives the wait", AnyLease: 2, InLine: 1, Wait: 1, Horizon: 1, Crashes: 1, Attempts: 3, TTL: 1}, twoHolders, false},
-	{lineModel{Name: "a pass does not raise the register", Fault: passRaisesNothing, Fencing: true, InLine: 2, Attempts: 3, TTL: 1}, fenceNotLarger, false},
-	{lineModel{Name: "a pass grants one more than the passer's", Fault: fenceOfPasser, Fencing: true, InLine: 2, Attempts: 3, TTL: 1}, fenceNotLarger, false},
-	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 1, Plain: 4, Stays: 1, Attempts: 3, TTL: 1}, fenceNotLarger, false},
-	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, Vanish: true, Attempts: 2, TTL: 1}, tokenOrder, false},
-	{lineModel{Name: "a request to join is executed twice", Fault: joinsTwice, Fencing: true, Vanish: true, Apart: true, Plain: 3, Attempts: 2, TTL: 1}, tokenOrder, true},
-	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Plain: 4, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Attempts: 3, TTL: 1}, fenceNotLarger, true},
-	{lineModel{Name: "a grant counts whose token is not known", Fault: unknownFenceCounts, Fencing: true, Stays: 1, Attempts: 2, TTL: 1}, fenceNotLarger, false},
-	{lineModel{Name: "a flushed master grants without a mark", Fault: markIgnored, Fencing: true, InLine: 1, Wait: 1, Flushes: 1, Attempts: 3, TTL: 1}, twoHolders, false},
+	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 1, Plain: 4, Horizon: 2, Attempts: 3, TTL: 1}, twoHolders},
+	{lineModel{Name: "a holder passes before it stops", Fault: passesWhileHeld, Attempts: 2, TTL: 1}, twoHolders},
+	{lineModel{Name: "grants of a token that was given up count", Fault: countsGivenUp, Attempts: 2, TTL: 1}, twoHolders},
+	{lineModel{Name: "a restarted master is joined without the wait", Fault: votesWithoutWait, Wait: 1, Crashes: 1, Attempts: 2, TTL: 1}, twoHolders},
+	{lineModel{Name: "the wait is a tick too short", Wait: 0, Horizon: 1, Crashes: 1, Attempts: 2, TTL: 1}, twoHolders},
+	{lineModel{Name: "a pass does not compare the value", Fault: passIgnoresValue, InLine: 2, Attempts: 3, TTL: 1}, twoHolders},
+	{lineModel{Name: "channels of old data are heard", Fault: deadChannelsHear, InLine: 2, Wait: 1, Rollbacks: 1, Attempts: 3, TTL: 1}, twoHolders},
+	{lineModel{Name: "what may be told is taken back", Fault: takesBack, InLine: 2, Attempts: 3, TTL: 1}, twoHolders},
+	{lineModel{Name: "a pass publishes first, and its SET is refused", Fault: publishesFirst, InLine: 2, Attempts: 3, TTL: 1}, twoHolders},
+	{lineModel{Name: "one is a quorum", Fault: quorumTooSmall, Attempts: 2, TTL: 1}, twoHolders},
+	{lineModel{Name: "a push for another's token counts", Fault: foreignTokenCounts, Attempts: 2, TTL: 1}, twoHolders},
+	{lineModel{Name: "clocks step, and a lease outlives the wait", AnyLease: 2, InLine: 1, Wait: 1, Horizon: 1, Crashes: 1, Attempts: 3, TTL: 1}, twoHolders},
+	{lineModel{Name: "a pass does not raise the register", Fault: passRaisesNothing, Fencing: true, InLine: 2, Attempts: 3, TTL: 1}, fenceNotLarger},
+	{lineModel{Name: "a pass grants one more than the passer's", Fault: fenceOfPasser, Fencing: true, InLine: 2, Attempts: 3, TTL: 1}, fenceNotLarger},
+	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 1, Plain: 4, Stays: 1, Attempts: 3, TTL: 1}, fenceNotLarger},
+	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, Vanish: true, Attempts: 2, TTL: 1}, tokenOrder},
+	{lineModel{Name: "a request to join is executed twice", Fault: joinsTwice, Fencing: true, Vanish: true, Apart: true, Plain: 3, Attempts: 2, TTL: 1}, tokenOrder},
+	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Plain: 4, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Attempts: 3, TTL: 1}, fenceNotLarger},
+	{lineModel{Name: "a grant counts whose token is not known", Fault: unknownFenceCounts, Fencing: true, Stays: 1, Attempts: 2, TTL: 1}, fenceNotLarger},
+	{lineModel{Name: "a flushed master grants without a mark", Fault: markIgnored, Fencing: true, InLine: 1, Wait: 1, Flushes: 1, Attempts: 3, TTL: 1}, twoHolders},
 }
 
 func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
@@ -109,16 +77,8 @@ func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
 	for _, m := range lineControls {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			m.Only, m.Most = m.broken, most()
-			if m.large && m.Most > 0 {
-				t.Skip("large: make model")
-			}
-			r := m.Search()
-			if m.Most > 0 && r.States >= m.Most && r.Broken == "" {
-				t.Skip("large: make model")
-			}
-			t.Logf("%d states: %s\n   %s", r.States, r.Broken, strings.Join(r.Trace, "\n   "))
-			require.NotEmpty(t, r.Broken)
+			m.Only, m.Most = m.broken, most(large)
+			requireBroken(t, m.Search, m.Name, m.Most)
 		})
 	}
 }
