@@ -91,8 +91,8 @@ func (c *conn) Read(p []byte) (int, error) {
 			if err := q.chunks[0].err; err != nil {
 				return 0, err
 			}
-			if n := c.takeLocked(replies, p); n > 0 {
-				return n, nil
+			if data := c.takeLocked(replies, len(p)); data != nil {
+				return copy(p, data), nil
 			}
 			continue // cut
 		}
@@ -222,17 +222,10 @@ func (c *conn) move() {
 // nextLocked takes requests that are due and that the link's budget allows. It returns nil if there are none, or if it has cut
 // the link.
 func (c *conn) nextLocked() []byte {
-	q := &c.queues[requests]
 	if due, moving := c.dueLocked(requests); !moving || !passed(due) {
 		return nil
 	}
-	n := c.link.passLocked(requests, len(q.chunks[0].data))
-	if n == 0 {
-		return nil
-	}
-	data := q.chunks[0].data[:n]
-	q.drop(n)
-	return data
+	return c.takeLocked(requests, math.MaxInt)
 }
 
 // receive moves bytes from inner to the queue of replies until inner ends. It drops those that come after Close.
@@ -270,16 +263,17 @@ func (c *conn) dueLocked(d direction) (due time.Time, moving bool) {
 	return due, true
 }
 
-// takeLocked moves bytes of the oldest chunk to p, as many as the link's budget allows. It returns 0 if it has cut the
-// link.
-func (c *conn) takeLocked(d direction, p []byte) int {
+// takeLocked takes up to most bytes of the oldest chunk, as many as the link's budget allows. It returns nil if it has cut
+// the link.
+func (c *conn) takeLocked(d direction, most int) []byte {
 	q := &c.queues[d]
-	n := c.link.passLocked(d, min(len(p), len(q.chunks[0].data)))
-	if n > 0 {
-		copy(p, q.chunks[0].data[:n])
-		q.drop(n)
+	n := c.link.passLocked(d, min(most, len(q.chunks[0].data)))
+	if n == 0 {
+		return nil
 	}
-	return n
+	data := q.chunks[0].data[:n]
+	q.drop(n)
+	return data
 }
 
 // waitLocked releases the mutex until the queue changes or the time until is reached. A zero time is never reached. It may also
