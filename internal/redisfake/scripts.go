@@ -154,12 +154,6 @@ func (d *dataSet) setNX(name, token, ms string) bool {
 	return !there
 }
 
-func (d *dataSet) deleteAll(names []string) {
-	for _, name := range names {
-		d.delete(name)
-	}
-}
-
 func inspect(d *dataSet, keys, args []string) any {
 	value, there, err := d.get(keys[0])
 	readers := d.readers(keys[0])
@@ -301,7 +295,9 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimLeft(ttls[i], "&|")) {
 				continue
 			}
-			d.deleteAll(f.names[from:i])
+			for _, name := range f.names[from:i] {
+				d.delete(name)
+			}
 			for j := from; j < to; j++ {
 				words[j] = "n"
 			}
