@@ -82,14 +82,9 @@ func (x *search) attempt(a int) {
 // decide fixes the token, once for each quorum of the grants: the other grants are lost or too late.
 func (x *search) decide(a int) {
 	m, s := x.m, &x.state
-	var all uint
-	for i := range m.Masters {
-		if s.columns[i].asks[a].grant > 0 {
-			all |= 1 << i
-		}
-	}
+	all := where(s.columns[:m.Masters], func(c *column) bool { return c.asks[a].grant > 0 })
 	for seen := all; seen > 0; seen = (seen - 1) & all {
-		if bits.OnesCount(seen) < m.quorum() {
+		if bits.OnesCount8(seen) < m.quorum() {
 			continue
 		}
 		var grants [maxMasters]uint64
@@ -114,7 +109,7 @@ func (x *search) decide(a int) {
 				x.send(&t, a, c)
 			}
 		}
-		x.goes(&t, step{"decides by", int8(a), -1, uint8(seen)})
+		x.goes(&t, step{"decides by", int8(a), -1, seen})
 	}
 }
 
@@ -128,21 +123,17 @@ func (x *search) send(t *state, a int, c *column) {
 
 // storedByQuorum reports whether the token counts.
 func (x *search) storedByQuorum(a int) bool {
-	var granted, stored, raised uint64
-	for i := range x.m.Masters {
-		q := &x.state.columns[i].asks[a]
-		late := x.m.Fault == LateGrantCounts && q.grant > 0
-		if q.granted || late || x.m.Fault == AmongIgnored {
-			granted |= 1 << i
-		}
-		if q.stored || late && !q.granted {
-			stored |= 1 << i
-		}
-		if q.extend == acknowledged {
-			raised |= 1 << i
-		}
+	m := x.m
+	columns := x.state.columns[:m.Masters]
+	late := where(columns, func(c *column) bool { return c.asks[a].grant > 0 && m.Fault == LateGrantCounts })
+	granted := where(columns, func(c *column) bool { return c.asks[a].granted })
+	stored := where(columns, func(c *column) bool { return c.asks[a].stored }) | late&^granted
+	raised := where(columns, func(c *column) bool { return c.asks[a].extend == acknowledged })
+	granted |= late
+	if m.Fault == AmongIgnored {
+		granted = 1<<m.Masters - 1
 	}
-	return fencing.Counts(granted, stored, raised, x.m.quorum())
+	return fencing.Counts(uint64(granted), uint64(stored), uint64(raised), m.quorum())
 }
 
 // hold takes the steps of a holder: extend, adopt, hand over.
@@ -159,13 +150,8 @@ func (x *search) hold(a int) {
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
 	if at.extending {
-		acks := 0
-		for i := range m.Masters {
-			if s.columns[i].asks[a].extend == acknowledged {
-				acks++
-			}
-		}
-		if acks >= m.quorum() {
+		acks := where(s.columns[:m.Masters], func(c *column) bool { return c.asks[a].extend == acknowledged })
+		if bits.OnesCount8(acks) >= m.quorum() {
 			t := *s
 			with := &t.attempts[a]
 			with.until, with.extending, with.extended = max(with.until, with.extendedSince+m.TTL), false, at.extended+1
