@@ -38,7 +38,6 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
-	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/child"
@@ -109,7 +108,7 @@ func root() *cobra.Command {
 			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			return usage.Errorf("%w%s", err, suggest.Near(unknown.GetSpecifiedName(), "--", names))
+			return usage.Errorf("%w%s", err, usage.Near(unknown.GetSpecifiedName(), "--", names))
 		}
 		return usage.Error{Err: err}
 	})
@@ -139,7 +138,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggest.Near(args[0], "", names))
+	return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), usage.Near(args[0], "", names))
 }
 
 // formerCommand returns the error for a former subcommand of cmd; args begin with its name.

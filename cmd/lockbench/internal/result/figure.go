@@ -8,7 +8,6 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/raw"
-	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/stats"
 )
@@ -190,7 +189,7 @@ func FindFigure(name string) (Figure, error) {
 	slices.Sort(plain)
 	slices.Sort(latencies)
 	return Figure{}, fmt.Errorf("there is no figure %q%s; there are %s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s",
-		name, suggest.Near(name, "", append(known, plain...)), strings.Join(plain, ", "), strings.Join(latencies, ", "))
+		name, usage.Near(name, "", append(known, plain...)), strings.Join(plain, ", "), strings.Join(latencies, ", "))
 }
 
 // Headline is a latency only for MustFigure: response in an open loop, else cycle.
