@@ -51,17 +51,10 @@ type Impl struct {
 	// Caveat says in one line what the implementation does not promise, or what its figures do not
 	// show. Empty for the engine itself.
 	Caveat string
-	// Lock is a nil lock of its type. The type shows whether its locks are a bench.Extender or a
-	// bench.Keeper. Unset: neither.
-	Lock bench.Held
-	// All says that it takes several names in one call, all or none: it is a bench.AllLocker.
-	All bool
-	// Many says that it takes what is free of several names: it is a bench.ManyLocker.
-	Many bool
-	// Readers says that it has readers: it is a bench.SharedLocker.
-	Readers bool
-	// Permits says that several may hold a name: it is a bench.PermitLocker.
-	Permits bool
+	// Locker and Lock are a nil locker and a nil lock of its types. The types show what it can do, as a
+	// bench.ManyLocker or a bench.Extender can. Unset: what every bench.Locker or bench.Held can.
+	Locker bench.Locker
+	Lock   bench.Held
 	// Single says that it uses only the first master.
 	Single bool
 	// Fences says that its locks have fencing tokens if Options.Fencing is set.
@@ -74,9 +67,9 @@ type Impl struct {
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Fences: true, All: true, Many: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Fences: true, Locker: muxlock{}, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, All: true, Many: true, Readers: true, Permits: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Locker: muxlock{}, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
@@ -100,16 +93,16 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "node-redlock", Open: openNodeRedlock, All: true, packages: nodePackages,
+		Name: "node-redlock", Open: openNodeRedlock, Locker: (*nodeRedlock)(nil), packages: nodePackages,
 		Caveat: "in a Node process of its own, whose CPU time is in no figure; waiters sleep 100-300 ms between 11 tries, then give up; no renewal by itself",
 	},
 	{
-		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Readers: true, Permits: true, Lock: Noop{}, Yardstick: true,
+		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Locker: Noop{}, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
 }
 
-// Can reports whether the implementation's locks can do what op needs.
+// Can reports whether the implementation can do what op needs.
 func (i Impl) Can(op bench.Op) bool {
 	ok := true
 	switch {
@@ -118,13 +111,13 @@ func (i Impl) Can(op bench.Op) bool {
 	case op == bench.Hold:
 		_, ok = i.Lock.(bench.Keeper)
 	case op.TakesAll():
-		ok = i.All
+		_, ok = i.Locker.(bench.AllLocker)
 	case op.TakesMany():
-		ok = i.Many
+		_, ok = i.Locker.(bench.ManyLocker)
 	case op.Shares():
-		ok = i.Readers
+		_, ok = i.Locker.(bench.SharedLocker)
 	case op.Permits():
-		ok = i.Permits
+		_, ok = i.Locker.(bench.PermitLocker)
 	}
 	return ok
 }
