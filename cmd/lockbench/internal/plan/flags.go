@@ -8,7 +8,6 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
-	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 )
 
@@ -51,7 +50,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.StringArrayVar(&f.servers, "server", nil, "program of the local servers, a path or a name on PATH; if repeated, servers take them in turn (default redis-server, or valkey-server)")
 		fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
 		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without a wait of --max-ttl and a little")
-		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
+		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(rivals.Names(), ", "))
 		fs.IntVar(&f.engine.Groups, "groups", 1, "groups that muxlock spreads the names over; each has --local or --embedded masters of its own, or an equal part of --masters")
 	})
 	Declare(to, OfLoad, func(fs *pflag.FlagSet) {
@@ -93,6 +92,3 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.BoolVarP(&f.Output.Quiet, "quiet", "q", false, "no progress on standard error")
 	})
 }
-
-// implNames returns all values of --impl.
-func implNames() []string { return append(rivals.Names(), raw.Name) }

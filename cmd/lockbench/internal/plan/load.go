@@ -33,8 +33,8 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		if gone := usage.Formerly("--impl " + name); gone != nil {
 			return gone
 		}
-		if !slices.Contains(implNames(), name) {
-			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(implNames(), ", "))
+		if _, known := rivals.Find(name); !known {
+			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(rivals.Names(), ", "))
 		}
 		if slices.Contains(f.impl[:i], name) {
 			return usage.Errorf("--impl names %s twice", name)

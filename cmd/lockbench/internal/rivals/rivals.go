@@ -1,5 +1,5 @@
-// Package rivals has a bench.Locker for every implementation of lockbench: the engine, other
-// libraries, and two yardsticks.
+// Package rivals has every implementation of lockbench: the engine, other libraries, and two
+// yardsticks. Each is a bench.Locker, except raw, a load of its own.
 //
 // Each adapter owns its clients and closes them in Close. Each library waits and retries by its
 // defaults, since its users get those. If a library has no default, the adapter takes the example
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/engine"
 )
 
@@ -46,7 +47,7 @@ func (o Options) dialer() (d net.Dialer) {
 // Impl is one implementation.
 type Impl struct {
 	Name string
-	// Open connects. It blocks until the masters answered or ctx ends.
+	// Open connects. It blocks until the masters answered or ctx ends. Raw has raw.Open instead.
 	Open func(ctx context.Context, o Options) (bench.Locker, error)
 	// Caveat says in one line what the implementation does not promise, or what its figures do not
 	// show. Empty for the engine itself.
@@ -100,6 +101,7 @@ var All = []Impl{
 		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Locker: Noop{}, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
+	{Name: raw.Name, Yardstick: true, Caveat: raw.Caveat},
 }
 
 // Can reports whether the implementation can do what op needs.

@@ -27,7 +27,7 @@ const ttl = 10 * time.Second
 // locks returns every implementation that locks.
 func locks() (all []rivals.Impl) {
 	for _, impl := range rivals.All {
-		if impl.Name != "noop" {
+		if !impl.Yardstick {
 			all = append(all, impl)
 		}
 	}
@@ -282,7 +282,7 @@ func key(t *testing.T, servers []*redisserver.Server, name string) string {
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
 	require.Equal(t, []string{
-		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "node-redlock", "noop",
+		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "node-redlock", "noop", "raw",
 	}, rivals.Names())
 	_, ok := rivals.Find("nothing")
 	require.False(t, ok)

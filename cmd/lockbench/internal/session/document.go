@@ -8,7 +8,6 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
-	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 )
@@ -51,11 +50,8 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 func Caveats(c result.Config) map[string]string {
 	m := map[string]string{}
 	for _, name := range c.Impls {
-		text := raw.Caveat
-		if name != raw.Name {
-			impl, _ := rivals.Find(name)
-			text = impl.Caveat
-		}
+		impl, _ := rivals.Find(name)
+		text := impl.Caveat
 		if client := c.Clients[name].String(); text != "" && client != "" {
 			text += " (" + client + ")"
 		}
@@ -84,7 +80,7 @@ func ranked(impls []string, reference string, results []*bench.Result) []string 
 		switch {
 		case name == reference:
 			return 0
-		case name == raw.Name || impl.Yardstick:
+		case impl.Yardstick:
 			return 3
 		case impl.Single:
 			return 2

@@ -37,8 +37,6 @@ type riggedRunner struct {
 	plan    *plan.Plan
 }
 
-func (s *Session) rigged(r Runner, p *plan.Plan) Runner { return riggedRunner{r, s, p} }
-
 // Run adds the probes and the faults of the measured time to the result.
 func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	prober := &probe.Prober{} // without masters

@@ -42,20 +42,13 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 	addrs, name := s.Addrs[:p.Masters.Count], names[0]
 	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Load, Setting: p.Setting}
 	t.Load.Progress = s.show
-	if name == raw.Name {
-		t.Open = func(ctx context.Context) (Runner, error) {
-			runner, err := raw.Open(ctx, addrs, p.Load.TTL)
-			return s.rigged(runner, p), err
-		}
-		return t
-	}
 	impl, _ := rivals.Find(name)
 	if impl.Single {
 		t.Masters = 1
 	}
 	options := p.Options(addrs, s.Set.Kind)
 	options.Distant = options.Distant || s.Set.Distance >= distant
-	if c := impl.Client(options); c.Pool >= s.clients[name].Pool { // the largest pool of all settings
+	if c := impl.Client(options); name != raw.Name && c.Pool >= s.clients[name].Pool { // the largest pool of all settings
 		s.clients[name] = c
 	}
 	t.Open = func(ctx context.Context) (runner Runner, err error) {
@@ -66,14 +59,17 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 		if err == nil {
 			runner, err = open(ctx, names, options, p.Load.Procs)
 		}
-		return s.rigged(runner, p), p.Refused(err)
+		return riggedRunner{runner, s, p}, p.Refused(err)
 	}
 	return t
 }
 
 // open connects an implementation in this process, or one or more in several others.
 func open(ctx context.Context, names []string, o rivals.Options, n int) (Runner, error) {
-	if n > 1 {
+	switch {
+	case names[0] == raw.Name:
+		return raw.Open(ctx, o.Masters, o.TTL)
+	case n > 1:
 		return procs.Open(ctx, names, o, n, os.Stderr)
 	}
 	impl, _ := rivals.Find(names[0])
