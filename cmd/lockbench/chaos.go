@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +22,6 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/raw"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/usage"
@@ -229,12 +230,27 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	})
 }
 
+// writeHistory writes the events around violations and the faults to a file. Each is a JSON object
+// on a line, in the order in which they began.
 func writeHistory(path string, r *bench.Result) error {
-	file, err := os.Create(path)
-	if err == nil {
-		err = errors.Join(result.History(file, r), file.Close())
+	type line struct {
+		fromNs int64
+		of     any
 	}
-	if err != nil {
+	var lines []line
+	for _, f := range r.Faults {
+		from, to := int64(f.FromS*1e9), int64(f.ToS*1e9)
+		lines = append(lines, line{from, map[string]any{"kind": "fault", "spec": f.Spec, "master": f.Master, "from_ns": from, "to_ns": to}})
+	}
+	for _, event := range r.History {
+		lines = append(lines, line{event.FromNs, event})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.fromNs, b.fromNs) })
+	var text bytes.Buffer
+	for _, l := range lines {
+		_ = json.NewEncoder(&text).Encode(l.of) // of numbers and texts
+	}
+	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
 		return fmt.Errorf("--history: %w", err)
 	}
 	return nil
