@@ -10,6 +10,7 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
 func runCommand() *cobra.Command {
@@ -21,6 +22,25 @@ func runCommand() *cobra.Command {
   lockbench run --masters a:6379,b:6379,c:6379 -o json --out result.json`,
 		Args: usageArgs(cobra.NoArgs),
 	}, "muxlock", 1)
+}
+
+func compareCommand() *cobra.Command {
+	return loadCommand(&cobra.Command{
+		Use:   "compare",
+		Short: "Run implementations in turn and show them side by side",
+		Example: `  lockbench compare --workers 1024
+  lockbench compare --impl muxlock,raw --workers 1024
+  lockbench compare --fault delay:1:50ms --rounds 3`,
+		Args: noFilesToCompare,
+	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single,raw", 6)
+}
+
+// noFilesToCompare is the Args of compare. An earlier compare took two result files.
+func noFilesToCompare(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 {
+		return usage.Formerly("compare OLD.json NEW.json")
+	}
+	return usageArgs(cobra.NoArgs)(cmd, args)
 }
 
 // loadCommand gives a command the flags of a load. The command makes the rounds of that load.

@@ -3,15 +3,18 @@ package rivals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	redsyncgoredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	redsyncrueidis "github.com/go-redsync/redsync/v4/redis/rueidis"
+	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidiscompat"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
 )
 
 // redsyncLocker is Redsync with its defaults except the expiry: 32 tries with 50 to 250 ms between
@@ -53,6 +56,26 @@ func openRedsyncRueidis(ctx context.Context, o Options) (bench.Locker, error) {
 		}
 		return redsyncrueidis.NewPool(rueidiscompat.NewAdapter(client)), client.Close, nil
 	})
+}
+
+// openRueidis connects rueidis with its defaults to one master, and checks that it answers.
+func openRueidis(ctx context.Context, master string, o Options) (rueidis.Client, error) {
+	opt, err := masters.Option(master)
+	if err != nil {
+		return nil, err
+	}
+	opt.Dialer = o.dialer()
+	client, err := rueidis.NewClient(opt)
+	if err == nil {
+		err = client.Do(ctx, client.B().Ping().Build()).Error()
+	}
+	if err != nil {
+		if client != nil {
+			client.Close()
+		}
+		return nil, fmt.Errorf("master %s: %w", masters.Redact(master), err)
+	}
+	return client, nil
 }
 
 // openRedsync opens one pool per master.
