@@ -20,8 +20,8 @@ import (
 // redsyncLocker is Redsync with its defaults except the expiry: 32 tries with 50 to 250 ms between
 // them, an attempt timeout of 5 % of the expiry, a drift of 1 %, and no early return at a quorum.
 type redsyncLocker struct {
-	sync       *redsync.Redsync
-	closePools func()
+	sync    *redsync.Redsync
+	closers []func() // of the clients
 }
 
 func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
@@ -81,21 +81,16 @@ func openRueidis(ctx context.Context, master string, o Options) (rueidis.Client,
 // openRedsync opens one pool per master.
 func openRedsync(o Options, open func(master string) (redsyncredis.Pool, func(), error)) (bench.Locker, error) {
 	var pools []redsyncredis.Pool
-	var closers []func()
-	closeAll := func() {
-		for _, c := range closers {
-			c()
-		}
-	}
+	l := &redsyncLocker{}
 	for _, master := range o.Masters {
 		pool, closer, err := open(master)
 		if err != nil {
-			closeAll()
-			return nil, err
+			return nil, errors.Join(err, l.Close())
 		}
-		pools, closers = append(pools, pool), append(closers, closer)
+		pools, l.closers = append(pools, pool), append(l.closers, closer)
 	}
-	return &redsyncLocker{sync: redsync.New(pools...), closePools: closeAll}, nil
+	l.sync = redsync.New(pools...)
+	return l, nil
 }
 
 func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
@@ -118,7 +113,9 @@ func (l *redsyncLocker) lock(ctx context.Context, name string, ttl time.Duration
 func (l *redsyncLocker) Allowance(ttl time.Duration) time.Duration { return ttl / 100 }
 
 func (l *redsyncLocker) Close() error {
-	l.closePools()
+	for _, c := range l.closers {
+		c()
+	}
 	return nil
 }
 
