@@ -31,40 +31,38 @@ func openRedislock(ctx context.Context, o Options) (bench.Locker, error) {
 }
 
 func (l redislocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	retry := &backoff{attempt: time.Now()}
+	return l.obtain(ctx, name, ttl, redislockPause)
+}
+
+func (l redislocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
+	return l.obtain(ctx, name, ttl, 0)
+}
+
+func (l redislocker) obtain(ctx context.Context, name string, ttl, pause time.Duration) (bench.Held, error) {
+	retry := &backoff{pause, time.Now()}
 	lock, err := l.lock.Obtain(ctx, name, ttl, &redislock.Options{RetryStrategy: retry})
-	if err != nil {
-		return nil, redislockError(ctx, err)
+	ownDeadline := ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case errors.Is(err, redislock.ErrNotObtained) || ownDeadline:
+		return nil, bench.ErrRefused
+	case err != nil:
+		return nil, err
 	}
 	return &redislockHeld{lock, retry.attempt.Add(ttl)}, nil
 }
 
-func (l redislocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	start := time.Now()
-	lock, err := l.lock.Obtain(ctx, name, ttl, nil)
-	if err != nil {
-		return nil, redislockError(ctx, err)
-	}
-	return &redislockHeld{lock, start.Add(ttl)}, nil
-}
-
 func (l redislocker) Close() error { return l.client.Close() }
 
-func redislockError(ctx context.Context, err error) error {
-	ownDeadline := ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
-	if errors.Is(err, redislock.ErrNotObtained) || ownDeadline {
-		return bench.ErrRefused
-	}
-	return err
+// backoff is redislock's linear backoff; a pause of 0 allows no retry. It also keeps the earliest start
+// of the next attempt, since redislock does not report when a lock expires.
+type backoff struct {
+	pause   time.Duration
+	attempt time.Time
 }
-
-// backoff is redislock's linear backoff. It also keeps the earliest start of the next attempt,
-// since redislock does not report when a lock expires.
-type backoff struct{ attempt time.Time }
 
 func (b *backoff) NextBackoff() time.Duration {
 	b.attempt = time.Now()
-	return redislockPause
+	return b.pause
 }
 
 type redislockHeld struct {
