@@ -150,7 +150,7 @@ func overlap(f, g Fault) bool {
 // A step is the begin of a fault or its end. An event has only a begin.
 type step struct {
 	at    time.Duration
-	fault int // index in the list of faults
+	fault *Fault
 	end   bool
 }
 
@@ -160,16 +160,17 @@ const never = 1 << 62
 // steps returns the steps of one subject, in order. At the same time, ends come before begins.
 func steps(list []Fault, subject string) []step {
 	var begins, ends []step
-	for i, f := range list {
+	for i := range list {
+		f := &list[i]
 		if f.subject() != subject || f.Kind == Delay && f.Whole {
 			continue
 		}
-		begins = append(begins, step{at: f.From, fault: i})
+		begins = append(begins, step{at: f.From, fault: f})
 		switch {
 		case f.Whole:
-			ends = append(ends, step{at: never, fault: i, end: true})
+			ends = append(ends, step{at: never, fault: f, end: true})
 		case f.To > f.From:
-			ends = append(ends, step{at: f.To, fault: i, end: true})
+			ends = append(ends, step{at: f.To, fault: f, end: true})
 		}
 	}
 	all := slices.Concat(ends, begins)

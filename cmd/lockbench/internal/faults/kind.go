@@ -89,13 +89,12 @@ type master struct {
 	server  *redisserver.Server
 	next    *redisserver.Server // another master, if there is one
 	proxy   *faultproxy.Remote  // nil: no fault needs one
-	list    []Fault
-	delayed []int // faults in force, by index
+	delayed []*Fault            // in force
 }
 
 // set begins a fault or ends it. An event only begins.
-func (m *master) set(fault int, on bool) error {
-	f, s := m.list[fault], m.server
+func (m *master) set(f *Fault, on bool) error {
+	s := m.server
 	switch f.Kind {
 	case Stop:
 		return either(on, s.Pause, s.Resume)
@@ -120,7 +119,7 @@ func (m *master) set(fault int, on bool) error {
 			return errors.Join(m.restart(), os.Remove(filepath.Join(s.Dir(), "dump.rdb"))) // the next restart is without
 		})
 	case Delay:
-		m.delay(fault, on)
+		m.delay(f, on)
 	case Cut:
 		m.proxy.Cut()
 	case Blackhole:
@@ -148,14 +147,14 @@ func (m *master) ask(words ...string) error {
 }
 
 // delay adds a fault's delay to those in force, or removes it.
-func (m *master) delay(fault int, on bool) {
-	m.delayed = slices.DeleteFunc(m.delayed, func(i int) bool { return i == fault })
+func (m *master) delay(f *Fault, on bool) {
+	m.delayed = slices.DeleteFunc(m.delayed, func(other *Fault) bool { return other == f })
 	if on {
-		m.delayed = append(m.delayed, fault)
+		m.delayed = append(m.delayed, f)
 	}
 	spans := make([]bench.Span, len(m.delayed))
-	for i, n := range m.delayed {
-		spans[i] = m.list[n].Delay
+	for i, delayed := range m.delayed {
+		spans[i] = delayed.Delay
 	}
 	m.proxy.Delay(spans)
 }
@@ -168,14 +167,11 @@ type Clients interface {
 	Replace(number int) error
 }
 
-// client is one process of the load, and its faults.
-type client struct {
-	Clients
-	list []Fault
-}
+// client is one process of the load.
+type client struct{ Clients }
 
-func (c client) set(fault int, on bool) error {
-	switch f := c.list[fault]; {
+func (c client) set(f *Fault, on bool) error {
+	switch {
 	case f.Kind == Crash:
 		return c.Replace(f.Client)
 	case on:

@@ -24,9 +24,10 @@ type Rig struct {
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 	r := &Rig{list: list}
 	for i, s := range servers {
-		r.masters = append(r.masters, &master{server: s, next: servers[(i+1)%len(servers)], list: list})
+		r.masters = append(r.masters, &master{server: s, next: servers[(i+1)%len(servers)]})
 	}
-	for i, f := range list {
+	for i := range list {
+		f := &list[i]
 		if !f.Kind.proxied() {
 			continue
 		}
@@ -42,7 +43,7 @@ func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 			return nil, errors.Join(err, r.Close())
 		}
 		if f.Whole {
-			m.delay(i, true)
+			m.delay(f, true)
 		}
 	}
 	return r, nil
@@ -71,7 +72,7 @@ func (r *Rig) Begin(start time.Time, clients Clients) (end func() ([]bench.Band,
 		if shows[name] != nil {
 			continue
 		}
-		s := &show{subject: client{clients, r.list}, list: r.list, start: start, open: map[int]bench.Band{}}
+		s := &show{subject: client{clients}, start: start, open: map[*Fault]bench.Band{}}
 		if f.Master >= 0 {
 			s.subject = r.masters[f.Master]
 		}
@@ -89,7 +90,7 @@ func (r *Rig) Begin(start time.Time, clients Clients) (end func() ([]bench.Band,
 		}
 		for _, f := range r.list {
 			if f.Kind == Delay && f.Whole {
-				bands = append(bands, band(f, f.From, time.Since(start)))
+				bands = append(bands, band(&f, f.From, time.Since(start)))
 			}
 		}
 		slices.SortStableFunc(bands, func(a, b bench.Band) int { return cmp.Compare(a.FromS, b.FromS) })
@@ -105,23 +106,22 @@ func (r *Rig) Close() error {
 	return r.line.Close()
 }
 
-func band(f Fault, from, to time.Duration) bench.Band {
+func band(f *Fault, from, to time.Duration) bench.Band {
 	return bench.Band{Spec: f.Text, Kind: string(f.Kind), Master: f.Master + 1, FromS: from.Seconds(), ToS: to.Seconds()}
 }
 
 // A subject is a master or a client.
 type subject interface {
-	set(fault int, on bool) error
+	set(f *Fault, on bool) error
 }
 
 // show takes the steps of one subject in one run, one after the other. A slow step, such as a
 // start, delays no other subject. Only run touches its fields.
 type show struct {
 	subject
-	list  []Fault
 	start time.Time
-	open  map[int]bench.Band // faults in force
-	bands []bench.Band       // faults that are over
+	open  map[*Fault]bench.Band // faults in force
+	bands []bench.Band          // faults that are over
 	errs  []error
 }
 
@@ -145,25 +145,25 @@ func (s *show) run(todo []step, stop <-chan struct{}) {
 
 // take begins or ends a fault. Band.From is when the fault is in force, To when its end begins.
 func (s *show) take(next step) {
-	f := s.list[next.fault]
+	f := next.fault
 	if next.end {
-		b, begun := s.open[next.fault]
+		b, begun := s.open[f]
 		if !begun {
 			return // its begin failed
 		}
-		err := s.set(next.fault, false)
+		err := s.set(f, false)
 		b.ToS = time.Since(s.start).Seconds()
-		delete(s.open, next.fault)
+		delete(s.open, f)
 		s.bands, s.errs = append(s.bands, b), append(s.errs, err)
 		return
 	}
 	began := time.Since(s.start)
-	if err := s.set(next.fault, true); err != nil {
+	if err := s.set(f, true); err != nil {
 		s.errs = append(s.errs, err)
 		return
 	}
 	if f.To > f.From {
-		s.open[next.fault] = band(f, time.Since(s.start), 0)
+		s.open[f] = band(f, time.Since(s.start), 0)
 	} else {
 		s.bands = append(s.bands, band(f, began, time.Since(s.start)))
 	}

@@ -15,16 +15,16 @@ func TestWhatEndsComesBeforeWhatBeginsAtTheSameTime(t *testing.T) {
 		list = append(list, f)
 	}
 	require.Equal(t, []step{
-		{at: 0, fault: 5},
-		{at: time.Second, fault: 1},
-		{at: 2 * time.Second, fault: 1, end: true},
-		{at: 2 * time.Second, fault: 5, end: true},
-		{at: 2 * time.Second, fault: 0},
-		{at: 3 * time.Second, fault: 3},
-		{at: 4 * time.Second, fault: 3, end: true},
+		{at: 0, fault: &list[5]},
+		{at: time.Second, fault: &list[1]},
+		{at: 2 * time.Second, fault: &list[1], end: true},
+		{at: 2 * time.Second, fault: &list[5], end: true},
+		{at: 2 * time.Second, fault: &list[0]},
+		{at: 3 * time.Second, fault: &list[3]},
+		{at: 4 * time.Second, fault: &list[3], end: true},
 	}, steps(list, "master 1"), "a delay for the whole run has no steps")
 
 	whole, err := Parse("stop:1", Run{Masters: 2, Duration: 10 * time.Second})
 	require.NoError(t, err)
-	require.Equal(t, []step{{at: -lead}, {at: never, end: true}}, steps([]Fault{whole}, "master 1"))
+	require.Equal(t, []step{{at: -lead, fault: &whole}, {at: never, fault: &whole, end: true}}, steps([]Fault{whole}, "master 1"))
 }
