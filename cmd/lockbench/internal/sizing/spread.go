@@ -38,10 +38,7 @@ func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 	var ttls, timeouts []time.Duration
 	for range redraws {
 		again := Size(m.redrawn(rng), ask)
-		if again.Config.Renew == s.Config.Renew {
-			ttls = append(ttls, again.Least)
-		}
-		timeouts = append(timeouts, again.Config.MasterTimeout)
+		ttls, timeouts = append(ttls, again.Least), append(timeouts, again.Config.MasterTimeout)
 	}
 	if timeout {
 		s.Spread.MasterTimeout = interval(timeouts)

@@ -135,3 +135,33 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 		}
 	}
 }
+
+// The next measurement may have locks renewed that this one has not, or the other way round.
+func TestAnIntervalHasTheSizesOfAllRedraws(t *testing.T) {
+	m := quiet()
+	var held []time.Duration
+	for i := range 2000 {
+		held = append(held, time.Duration(i+1)*ms)
+	}
+	m.Holds = Count(held, nil, 0)
+	ask := Ask{Eps: 0.01, RTO: 2700 * ms, Pause: 541 * ms}
+	for !Size(m, ask).Config.Renew {
+		ask.RTO -= ms
+	}
+	ask.RTO += ms
+	s := WithSpread(m, ask, 40)
+	require.False(t, s.Config.Renew)
+	require.Less(t, s.Spread.TTL.From, time.Second, "renewed")
+	require.GreaterOrEqual(t, s.Spread.TTL.To, s.Least)
+
+	m = quiet()
+	for i := 1; i < len(m.Rounds); i += 50 {
+		m.Rounds[i].Trips = []time.Duration{80 * ms, 90 * ms, 2 * ms}
+	}
+	m.Watched = ms // no redraw has slow masters
+	ask = holding(time.Second)
+	ask.RTO = 1800 * ms
+	s = WithSpread(m, ask, 40)
+	require.True(t, s.Config.Renew)
+	require.Equal(t, Size(quiet(), ask).Least, s.Spread.TTL.To, "no redraw is renewed")
+}
