@@ -14,8 +14,9 @@
 //	quorum         the q-th answer to a probe of all masters. A stall of the client delays all
 //	               answers of a probe, so the answers are not taken for independent.
 //	MasterTimeout  twice a quorum's p99.9, p99 or p90 (the farthest the samples show), or twice
-//	               its median without the most important master; at most a tenth of the RTO, but
-//	               at least 50ms and twice the median of a quorum.
+//	               the median trip to the farthest master: a quorum needs it while as many are
+//	               down as can be spared. At most a tenth of the RTO, but at least 50ms and twice
+//	               the median of a quorum.
 //	acquire        a winning attempt takes at most MasterTimeout, since the engine then gives up.
 //	               Fencing doubles that; shared names add the time of a hand-over, the default or
 //	               the longest seen. The engine extends a lease first of which less than half is

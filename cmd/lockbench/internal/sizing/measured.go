@@ -40,13 +40,12 @@ type Round struct {
 	Trips []time.Duration // of each master; below 0: no answer
 }
 
-// took returns the time until q masters have answered, without the master but (-1: with all). It
-// returns false if fewer answered.
-func (r Round) took(q, but int) (time.Duration, bool) {
+// took returns the time until q masters have answered. It returns false if fewer answered.
+func (r Round) took(q int) (time.Duration, bool) {
 	var room [16]time.Duration
 	answers := room[:0]
-	for i, trip := range r.Trips {
-		if trip >= 0 && i != but {
+	for _, trip := range r.Trips {
+		if trip >= 0 {
 			answers = append(answers, trip)
 		}
 	}
@@ -57,11 +56,16 @@ func (r Round) took(q, but int) (time.Duration, bool) {
 	return answers[q-1], true
 }
 
-// quorums returns the times of a quorum, without the master but (-1: with all).
-func (m Measured) quorums(but int) Times {
+// quorums returns the times of a quorum.
+func (m Measured) quorums() Times {
+	return m.times(func(r Round) (time.Duration, bool) { return r.took(quorum.Size(m.Masters)) })
+}
+
+// times returns one time of each probe. It is censored if of returns false.
+func (m Measured) times(of func(Round) (time.Duration, bool)) Times {
 	took, failed := make([]time.Duration, 0, len(m.Rounds)), int64(0)
 	for _, r := range m.Rounds {
-		if t, ok := r.took(quorum.Size(m.Masters), but); ok {
+		if t, ok := of(r); ok {
 			took = append(took, t)
 		} else {
 			failed++
@@ -77,7 +81,7 @@ const few = 10 * enough
 // attempts returns the times of a quorum: of probes, or of acquires if the probes are too few.
 func (m Measured) attempts() Times {
 	if len(m.Rounds) >= few || len(m.Acquires.took) == 0 {
-		return m.quorums(-1)
+		return m.quorums()
 	}
 	return m.Acquires
 }

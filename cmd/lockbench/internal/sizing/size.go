@@ -72,7 +72,7 @@ type Sizes struct {
 	Watched  time.Duration `json:"watched_ns"`
 	Trip     time.Duration `json:"trip_ns"`  // median time of a quorum
 	Quorum   Part          `json:"quorum"`   // at the farthest quantile that the samples show
-	OneDown  Part          `json:"one_down"` // median of a quorum without the most important master; 0: no quorum without it
+	OneDown  Part          `json:"one_down"` // median trip to the farthest master; 0: none answered most probes
 	Acquire  Part          `json:"acquire"`  // the most validity that an acquire uses up
 	Hold     Part          `json:"hold"`     // without renewals
 	Pause    Part          `json:"pause"`    // within such a hold, or within one renewal
@@ -117,7 +117,7 @@ const (
 func Size(m Measured, ask Ask) Sizes {
 	attempts := m.attempts()
 	s := Sizes{Masters: m.Masters, Waiters: max(cmp.Or(ask.Waiters, m.Procs), 2), Watched: m.Watched, Inputs: m.inputs(), Warnings: m.Warnings}
-	s.Quorum, s.OneDown = farthest(attempts), m.withoutOne()
+	s.Quorum, s.OneDown = farthest(attempts), m.farthestMaster()
 	trip, _ := attempts.Quantile(0.5)
 	s.Trip = trip
 	allowed := max(roundDown(ask.RTO/timeoutOfRTO), RoundUp(margin*trip), LeastTimeout)
@@ -191,16 +191,16 @@ func farthest(t Times) Part {
 	return p
 }
 
-// withoutOne returns the median time of a quorum without the most important master: the one
-// whose absence makes it longest.
-func (m Measured) withoutOne() (worst Part) {
+// farthestMaster returns the median trip to the farthest of the masters that answer most probes. With as
+// many masters down as can be spared, a quorum needs all others.
+func (m Measured) farthestMaster() (p Part) {
 	for i := range m.Masters {
-		t := m.quorums(i)
-		if took, ok := t.Quantile(0.5); ok && took > worst.Took {
-			worst = Part{Took: took, From: Seen, N: t.n, Beyond: 0.5, Longest: t.Longest()}
+		t := m.times(func(r Round) (time.Duration, bool) { return r.Trips[i], r.Trips[i] >= 0 })
+		if took, ok := t.Quantile(0.5); ok && took > p.Took {
+			p = Part{Took: took, From: Seen, N: t.n, Beyond: 0.5, Longest: t.Longest()}
 		}
 	}
-	return worst
+	return p
 }
 
 // longestAttempt returns the most validity that an acquire can use up. The engine lets one trip
@@ -283,7 +283,7 @@ func (m Measured) inputs() []Input {
 	for _, one := range []struct {
 		name string
 		Times
-	}{{"quorum of round trips", m.quorums(-1)}, {"acquire", m.Acquires}, {"hold", m.Holds}, {"pause", Count(pauses, nil, 0)}} {
+	}{{"quorum of round trips", m.quorums()}, {"acquire", m.Acquires}, {"hold", m.Holds}, {"pause", Count(pauses, nil, 0)}} {
 		if one.n > 0 {
 			in := Input{Name: one.name, N: one.n, Censored: one.censored, Longest: one.Longest()}
 			in.P50, _ = one.Quantile(0.5)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,7 +254,7 @@ func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	for i := range m.Rounds {
 		m.Rounds[i].Trips = []time.Duration{ms, ms, 40*ms + 1}
 	}
-	require.Equal(t, 81*ms, Size(m, holding(ms)).Config.MasterTimeout, "with one master down, rounded")
+	require.Equal(t, 81*ms, Size(m, holding(ms)).Config.MasterTimeout, "the farthest master, rounded")
 	for i := range m.Rounds {
 		if i%50 == 0 {
 			m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
@@ -462,13 +463,13 @@ func TestTooFewSamplesLackMore(t *testing.T) {
 	require.Empty(t, Size(m, holding(ms)).Lacks, "acquires stand for them")
 	require.Equal(t, m.Acquires, m.attempts())
 	m.Rounds = quiet().Rounds[:100]
-	require.Equal(t, m.quorums(-1), m.attempts(), "probes are enough")
+	require.Equal(t, m.quorums(), m.attempts(), "probes are enough")
 	require.Empty(t, Size(m, holding(ms)).Lacks)
 	m.Rounds = m.Rounds[:99]
 	m.Acquires = Count([]time.Duration{ms}, []int64{120}, 0)
 	require.Equal(t, m.Acquires, m.attempts(), "all took as long")
 	m.Acquires = Times{}
-	require.Equal(t, m.quorums(-1), m.attempts())
+	require.Equal(t, m.quorums(), m.attempts())
 }
 
 func TestATenthOfProbesWithoutAQuorumLackMasters(t *testing.T) {
@@ -483,13 +484,28 @@ func TestATenthOfProbesWithoutAQuorumLackMasters(t *testing.T) {
 	require.Len(t, Size(m, holding(ms)).Lacks, 1)
 }
 
-func TestTheMostImportantMasterIsTheOneWhoseAbsenceIsLongest(t *testing.T) {
-	m := Measured{Masters: 3}
+func TestTheFarthestMasterIsTheOneWithTheLongestMedian(t *testing.T) {
+	m := Measured{Masters: 4}
 	for i := range 10 {
-		m.Rounds = append(m.Rounds, Round{Trips: []time.Duration{20, 1, time.Duration(31 + i)}})
+		m.Rounds = append(m.Rounds, Round{Trips: []time.Duration{20, 1, time.Duration(31 + i), -1}})
 	}
-	require.Equal(t, Part{Took: 35, From: Seen, N: 10, Beyond: 0.5, Longest: 40}, m.withoutOne())
-	require.Zero(t, Measured{Masters: 2, Rounds: []Round{{Trips: []time.Duration{1, 1}}}}.withoutOne(), "no quorum without one")
+	m.Rounds[9].Trips = []time.Duration{90, 90, 40, 90}
+	require.Equal(t, Part{Took: 35, From: Seen, N: 10, Beyond: 0.5, Longest: 40}, m.farthestMaster(), "no trip is known of one that is down")
+	require.Zero(t, Measured{Masters: 1, Rounds: []Round{{Trips: []time.Duration{-1}}}}.farthestMaster())
+}
+
+func TestMasterTimeoutIsTwiceTheTripToTheFarthestMasterHoweverManyThereAre(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		m := quiet()
+		m.Masters = n
+		for i := range m.Rounds {
+			m.Rounds[i].Trips = slices.Repeat([]time.Duration{ms}, n)
+			m.Rounds[i].Trips[n-1] = 200 * ms
+		}
+		s := Size(m, holding(ms))
+		require.Equal(t, 400*ms, s.Config.MasterTimeout, "%d masters: a quorum may need all that are not down", n)
+		require.Equal(t, 200*ms, s.OneDown.Took)
+	}
 }
 
 func TestPollsAreTenMedianRoundTripsApart(t *testing.T) {

@@ -39,7 +39,7 @@ func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 	for _, stalls := range []bool{false, true} {
 		rng := rand.New(rand.NewPCG(3, 3))
 		all := known(rng, 200*watched, stalls)
-		trip, _ := all.quorums(-1).Quantile(0.1) // a quantile that the few samples of one measurement show
+		trip, _ := all.quorums().Quantile(0.1) // a quantile that the few samples of one measurement show
 		hold, _ := all.Holds.Quantile(ask.Eps)
 		timeout := RoundUp(max(2*trip, 50*time.Millisecond))
 		ttl := time.Duration(float64(timeout+hold+ask.Pause+2*time.Millisecond) / 0.99)

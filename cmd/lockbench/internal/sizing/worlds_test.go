@@ -168,7 +168,7 @@ func (w world) measured(rng *rand.Rand) Measured {
 			}
 		}
 		m.Rounds = append(m.Rounds, r)
-		if took, won := r.took(2, -1); !won {
+		if took, won := r.took(2); !won {
 			m.Slow = append(m.Slow, Moment{At: begin, Took: -10 * time.Millisecond})
 		} else if took >= LeastTimeout {
 			m.Slow = append(m.Slow, Moment{At: begin, Took: took})

@@ -46,7 +46,7 @@ func settings(a *result.Advice) [][3]string {
 	}
 	slow, what := a.Quorum.Took, "a quorum's "+percentile(a.Quorum.Beyond)
 	if a.OneDown.Took > slow {
-		slow, what = a.OneDown.Took, "a quorum's p50 with one down"
+		slow, what = a.OneDown.Took, "the farthest master's p50"
 	}
 	timeout := fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
 	switch {
