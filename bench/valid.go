@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -90,8 +91,8 @@ func (r *Result) LagShare() float64 {
 	return float64(lag.P["99"]) / float64(r.Latency.Response.P["99"])
 }
 
-// Outage returns the longest stretch of whole seconds without acquisitions, if chance, holds
-// and pauses do not explain it.
+// Outage returns the longest stretch of whole seconds without acquisitions, if chance, holds,
+// pauses and stalls do not explain it.
 func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 	if cfg.Op == Hold {
 		return 0, 0, false
@@ -100,7 +101,7 @@ func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 	start, end, longest := 0.0, 0.0, 0
 	for seconds, i := 0, 0; i < len(r.Series); i++ {
 		acquired += r.Series[i].Acquired
-		if seconds++; r.Series[i].Acquired > 0 {
+		if seconds++; r.Series[i].Acquired > 0 || r.stalled(end, r.Series[i].TS) {
 			seconds, start = 0, r.Series[i].TS
 		} else if seconds > longest {
 			longest, fromS, toS = seconds, start, r.Series[i].TS
@@ -116,6 +117,15 @@ func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 		return 0, 0, false
 	}
 	return fromS, toS, true
+}
+
+// stalled reports whether a process was stalled for most of a time, in seconds as in Series.
+func (r *Result) stalled(from, to float64) bool {
+	s := r.Client.Stall
+	return s != nil && s.Peaks != nil && slices.ContainsFunc(s.Peaks.All, func(k Peak) bool {
+		begin := float64(k.AtNs) / 1e9
+		return min(to, begin+float64(k.Ns)/1e9)-max(from, begin) > (to-from)/2
+	})
 }
 
 // nothing returns ReasonNothing with the first error text, if there is one.

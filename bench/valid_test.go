@@ -90,6 +90,7 @@ func TestWhoHoldsOrPausesForLongMakesNoOutage(t *testing.T) {
 		hold     time.Duration // longest
 		think    Span
 		op       Op
+		stall    Peak // of a process
 		from, to float64
 	}{
 		{name: "in the middle", series: series(90, 0, 0, 0, 90, 0, 0, 90), from: 1, to: 4},
@@ -99,8 +100,12 @@ func TestWhoHoldsOrPausesForLongMakesNoOutage(t *testing.T) {
 		{name: "all pause at once", series: series(90, 0, 0, 0, 90), think: Fixed(time.Second)},
 		{name: "never: there is another reason for that", series: series(0, 0, 0, 0)},
 		{name: "acquired once, and held", series: series(90, 0, 0, 0), op: Hold},
+		{name: "all were stopped", series: series(90, 0, 0, 0, 90), stall: Peak{AtNs: 1100 * ms, Ns: 3800 * ms}},
+		{name: "all were stopped later", series: series(90, 0, 0, 0, 90), stall: Peak{AtNs: 4100 * ms, Ns: 3800 * ms}, from: 1, to: 4},
+		{name: "an outage after a stop", series: series(90, 0, 0, 0, 0, 90), stall: Peak{AtNs: 1100 * ms, Ns: 1800 * ms}, from: 3, to: 5},
+		{name: "a stop in an outage", series: series(90, 0, 0, 0, 0, 90), stall: Peak{AtNs: 1900 * ms, Ns: 500 * ms}, from: 1, to: 5},
 	} {
-		r := &Result{Series: c.series, Latency: Latencies{Hold: &Summary{Max: int64(c.hold)}}}
+		r := &Result{Series: c.series, Latency: Latencies{Hold: &Summary{Max: int64(c.hold)}}, Client: Client{Stall: &Summary{Peaks: &Peaks{All: []Peak{c.stall}}}}}
 		from, to, found := r.Outage(Config{Think: c.think, Op: c.op})
 		require.Equal(t, c.to > 0, found, c.name)
 		require.Equal(t, [2]float64{c.from, c.to}, [2]float64{from, to}, c.name)
