@@ -23,7 +23,10 @@
 //	               left, so half of it is the most. A quorum never comes too late for its lease.
 //	pause          the most time that pauses took from a stretch of work of this length, plus the
 //	               longest pause; or --pause, if that is longer.
-//	TTL            T*(1-rho) - c >= acquire + hold + pause, with hold at the quantile of --eps.
+//	hold           the quantile of --eps. Of a process's longest holds and hand-overs, the pauses in
+//	               them are left out. A test hold ends at a fixed time, so it has at most the end
+//	               of a pause.
+//	TTL            T*(1-rho) - c >= acquire + hold + pause.
 //	               If the RTO does not allow that, locks are renewed. One renewal bounds the pause
 //	               then, however long the hold:
 //	               T*(1-rho-1/3-1/24) - c >= 2*quorum + max(pause, outage, MasterTimeout)

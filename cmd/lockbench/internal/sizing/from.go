@@ -153,28 +153,29 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 // to single masters, clocks and outages.
 func FromProcess(p engine.Measurements) (m Measured, err error) {
 	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span, Pauses: []Moment{}}
-	read := func(name string, d engine.Durations) Times {
-		t, wrong := timesOfProcess(d)
+	for _, one := range p.Pauses.Longest {
+		m.Pauses = append(m.Pauses, Moment(one))
+	}
+	read := func(name string, d engine.Durations, but Measured) Times {
+		t, wrong := timesOfProcess(d, but.paused)
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("is damaged: %ss %w", name, wrong))
 		}
 		return t
 	}
-	m.Acquires, m.HandOvers, m.Holds = read("acquire", p.Acquires), read("hand-over", p.HandOvers), read("hold", p.Holds)
-	read("pause", p.Pauses)
+	m.Acquires = read("acquire", p.Acquires, Measured{})
+	m.HandOvers, m.Holds = read("hand-over", p.HandOvers, m), read("hold", p.Holds, m) // Size adds the pauses to them
+	read("pause", p.Pauses, Measured{})
 	if err == nil && len(m.Acquires.took) == 0 {
 		err = fmt.Errorf("%w: nothing was acquired: measure while the process locks", ErrTooLittle)
-	}
-	for _, one := range p.Pauses.Longest {
-		m.Pauses = append(m.Pauses, Moment(one))
 	}
 	m.Warnings = append(m.Warnings, "single masters, their clocks and outages are not in what a process measures: lockbench advise --masters watches them")
 	return m, err
 }
 
-// timesOfProcess takes the longest times as they are, and all others at the upper end of their
-// bucket.
-func timesOfProcess(d engine.Durations) (Times, error) {
+// timesOfProcess takes the longest times as they are, less the time in which they were paused, and all
+// others at the upper end of their bucket.
+func timesOfProcess(d engine.Durations, paused func(from, to time.Duration) time.Duration) (Times, error) {
 	var took []time.Duration
 	var counts []int64
 	last := time.Duration(-1)
@@ -182,7 +183,7 @@ func timesOfProcess(d engine.Durations) (Times, error) {
 		n := b.Count
 		for _, one := range d.Longest {
 			if last < one.Took && one.Took <= b.Most {
-				took, counts, n = append(took, one.Took), append(counts, 1), n-1
+				took, counts, n = append(took, one.Took-paused(one.At-one.Took, one.At)), append(counts, 1), n-1
 			}
 		}
 		if b.Most <= last || n < 0 {

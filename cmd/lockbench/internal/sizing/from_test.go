@@ -163,6 +163,31 @@ func TestProcessHasItsLongestTimesAndTheOthersAsTheirBuckets(t *testing.T) {
 	require.Equal(t, Count([]time.Duration{300}, nil, 0), m.HandOvers)
 }
 
+// A hold that a pause made longer is as long as the work in it, since Size adds pauses to it.
+func TestHoldsOfAProcessAreWithoutTheirPauses(t *testing.T) {
+	const bucket = 5368709119 // the smallest with 5.05 s
+	p := process()
+	p.Pauses = engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: bucket, Count: 1}}, Longest: []engine.Moment{{At: 20 * time.Second, Took: 5 * time.Second}}}
+	held := func(at, took time.Duration) engine.Durations {
+		return engine.Durations{Count: 201, Buckets: []engine.Bucket{{Most: 40 * ms, Count: 200}, {Most: bucket, Count: 1}}, Longest: []engine.Moment{{At: at, Took: took}}}
+	}
+	p.Holds = held(25030*ms, 5050*ms)
+	m, err := FromProcess(p)
+	require.NoError(t, err)
+	require.Equal(t, Count([]time.Duration{40 * ms, 50 * ms}, []int64{200, 1}, 0), m.Holds)
+	s := Size(m, Ask{Eps: 1e-6, RTO: time.Minute})
+	require.InDelta(t, float64(s.Acquire.Took+50*ms+2*5*time.Second), float64(usable(s.Least)), float64(time.Microsecond), "the pause counts twice, not three times")
+	p.Holds = held(40*time.Second, 5050*ms)
+	m, err = FromProcess(p)
+	require.NoError(t, err)
+	require.Equal(t, 5050*ms, m.Holds.Longest(), "there was no pause in it")
+
+	p.HandOvers = held(24*time.Second, 4500*ms)
+	m, err = FromProcess(p)
+	require.NoError(t, err)
+	require.Equal(t, 500*ms, m.HandOvers.Longest())
+}
+
 func TestProcessThatIsDamagedIsRefused(t *testing.T) {
 	for text, change := range map[string]func(*engine.Measurements){
 		"acquires have buckets out of order":                  func(p *engine.Measurements) { p.Acquires.Buckets[1].Most = 0 },

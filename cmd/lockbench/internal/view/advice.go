@@ -99,14 +99,14 @@ func (b *Blocks) wrong(a *result.Advice) {
 		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
 	}
 	if !a.Config.Renew {
-		text := fmt.Sprintf("%s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
+		text := fmt.Sprintf("beside pauses, %s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
 		switch {
 		case a.Hold.From == sizing.Assumed:
 			text = "assumed; give --hold"
 		case a.Hold.N == 0:
 			text = fmt.Sprintf("given, %s are longer", units.Share(a.Hold.Beyond))
 		case a.Hold.Beyond == 0:
-			text = fmt.Sprintf("a longer one was not seen in %s", units.Number(a.Hold.N))
+			text = fmt.Sprintf("beside pauses, a longer one was not seen in %s", units.Number(a.Hold.N))
 		}
 		b.Line("  hold %s: %s", short(a.Hold.Took), text)
 	}

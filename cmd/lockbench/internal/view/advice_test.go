@@ -107,6 +107,10 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
 		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
 		"four round trips: a single master splits no vote":                            func(a *result.Advice) { a.Masters = 1 },
+		"  hold 60ms: beside pauses, a longer one was not seen in 2,000\n":            func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
+		"  hold 50ms: beside pauses, 1.00% are longer, at most 1.45%\n": func(a *result.Advice) {
+			a.Hold = sizing.Part{Took: 50 * ms, From: sizing.Seen, N: 2000, Beyond: 0.01, AtMost: 0.0145}
+		},
 		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
 			a.Pause = sizing.Part{Took: 600 * ms, From: sizing.Seen, Longest: 300 * ms}
 		},
