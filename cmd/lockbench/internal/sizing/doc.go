@@ -22,7 +22,8 @@
 //	               the longest seen. The engine extends a lease first of which less than half is
 //	               left, so half of it is the most. A quorum never comes too late for its lease.
 //	pause          the most time that pauses took from a stretch of work of this length, plus the
-//	               longest pause; or --pause, if that is longer.
+//	               longest pause; or --pause, if that is longer. Pauses that are not among the
+//	               longest, which alone are kept one by one, count as twice their share of the time.
 //	hold           the quantile of --eps. Of a process's longest holds and hand-overs, the pauses in
 //	               them are left out. A test hold ends at a fixed time, so it has at most the end
 //	               of a pause.

@@ -29,7 +29,9 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		}
 		m.Masters = max(m.Masters, r.Masters)
 		m.Warnings = append(m.Warnings, against(r)...)
-		m.addStalls(r.Client.Stall)
+		if err := m.addStalls(r); err != nil {
+			return m, err
+		}
 		if p := r.Probe; p != nil {
 			m.addRounds(p)
 		}
@@ -74,21 +76,28 @@ func against(r *bench.Result) (warnings []string) {
 	return warnings
 }
 
+// leastPause is the shortest pause that counts, and that is kept if there are not too many.
+const leastPause = time.Millisecond
+
 // addStalls adds the stalls that the processes of a run saw, of which several may be one.
-func (m *Measured) addStalls(s *bench.Summary) {
+func (m *Measured) addStalls(r *bench.Result) error {
+	s := r.Client.Stall
 	if s == nil {
-		return
+		return nil
 	}
 	if m.Pauses == nil {
 		m.Pauses = []Moment{}
 	}
 	if s.Peaks == nil {
 		m.Pauses = append(m.Pauses, Moment{At: m.Watched, Took: time.Duration(s.Max)})
-		return
+		return nil
 	}
+	all, err := timesOf([]*bench.Result{r}, func(r *bench.Result) *bench.Summary { return r.Client.Stall })
+	m.Short += all.sum(leastPause, time.Duration(s.Peaks.FromNs))
 	for _, k := range s.Peaks.All {
 		m.Pauses = join(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
 	}
+	return err
 }
 
 func (m *Measured) addRounds(p *bench.Probe) {
@@ -165,7 +174,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 	}
 	m.Acquires = read("acquire", p.Acquires, Measured{})
 	m.HandOvers, m.Holds = read("hand-over", p.HandOvers, m), read("hold", p.Holds, m) // Size adds the pauses to them
-	read("pause", p.Pauses, Measured{})
+	m.Short = read("pause", p.Pauses, Measured{}).sum(leastPause, p.Pauses.LongestFrom)
 	if err == nil && len(m.Acquires.took) == 0 {
 		err = fmt.Errorf("%w: nothing was acquired: measure while the process locks", ErrTooLittle)
 	}

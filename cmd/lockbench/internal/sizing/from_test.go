@@ -188,6 +188,36 @@ func TestHoldsOfAProcessAreWithoutTheirPauses(t *testing.T) {
 	require.Equal(t, 500*ms, m.HandOvers.Longest())
 }
 
+// After some hours the longest pauses are kept one by one, and all others counted.
+func TestPausesThatAreNotAmongTheLongestCountAsTwiceTheirShareOfTheTime(t *testing.T) {
+	p := process()
+	p.Span = time.Hour
+	p.Pauses = engine.Durations{Count: 300_091, LongestFrom: 50 * ms,
+		Buckets: []engine.Bucket{{Most: ms / 2, Count: 300_000}, {Most: 40 * ms, Count: 90}, {Most: 60 * ms, Count: 1}},
+		Longest: []engine.Moment{{At: time.Second, Took: 60 * ms}}}
+	m, err := FromProcess(p)
+	require.NoError(t, err)
+	require.Equal(t, 90*40*ms, m.Short, "3.6 s, a thousandth of the hour")
+	require.Equal(t, 2*60*ms+2*20*ms, m.pause(20*time.Second, Ask{}).Took)
+	require.Equal(t, 60*ms, m.pause(20*time.Second, Ask{}).Longest)
+	p.Pauses.LongestFrom = ms
+	m, err = FromProcess(p)
+	require.NoError(t, err)
+	require.Zero(t, m.Short, "all are kept one by one")
+
+	r := result()
+	h := bench.NewHistogram()
+	h.Record(int64(ms/2), 1000)
+	h.Record(int64(4*ms), 3000)
+	h.Record(int64(9*ms), 5)
+	r.Client.Stall = h.Summary()
+	r.Client.Stall.Peaks = &bench.Peaks{FromNs: int64(8 * ms), All: []bench.Peak{{AtNs: 7, Ns: int64(9 * ms)}}}
+	m, err = FromResults(bench.Config{}, 3, []*bench.Result{r, r})
+	require.NoError(t, err)
+	require.InEpsilon(t, 2*3000*4*ms, m.Short, 0.01)
+	require.InEpsilon(t, 2*9*ms+2*10*ms/5, m.pause(10*ms, Ask{}).Took, 0.01, "a fifth of the time")
+}
+
 func TestProcessThatIsDamagedIsRefused(t *testing.T) {
 	for text, change := range map[string]func(*engine.Measurements){
 		"acquires have buckets out of order":                  func(p *engine.Measurements) { p.Acquires.Buckets[1].Most = 0 },

@@ -64,9 +64,11 @@ func (c clocks) drift(ttl time.Duration) float64 {
 }
 
 // pause returns the most time that pauses took from work of that length, plus the longest
-// pause; or ask.Pause, if that is longer.
+// pause; or ask.Pause, if that is longer. When the short ones were is not known: they count as twice
+// their share of the time.
 func (m Measured) pause(work time.Duration, ask Ask) Part {
 	most, longest := stolen(m.Pauses, work)
+	most += time.Duration(margin * float64(work) * float64(m.Short) / float64(max(m.Watched, 1)))
 	p := Part{Took: most + longest, From: Seen, N: int64(len(m.Pauses)), Longest: longest}
 	if p.Took < ask.Pause {
 		p.Took, p.From = ask.Pause, Assumed

@@ -19,13 +19,14 @@ type Measured struct {
 	Procs   int           // processes that locked
 	Watched time.Duration // length of the measurement
 
-	Acquires  Times    // validity used up when Acquire returned
-	HandOvers Times    // the same of locks handed over within the process; empty: not known
-	Releases  Times    // empty: not known
-	Holds     Times    // empty: not known
-	Pauses    []Moment // of the holder, in order, none within another; nil: not measured
-	Rounds    []Round  // probes of all masters, some of all, in order; nil: none
-	Slow      []Moment // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none
+	Acquires  Times         // validity used up when Acquire returned
+	HandOvers Times         // the same of locks handed over within the process; empty: not known
+	Releases  Times         // empty: not known
+	Holds     Times         // empty: not known
+	Pauses    []Moment      // of the holder, in order, none within another; nil: not measured
+	Short     time.Duration // sum of the pauses that are too short, beside so many, to be among Pauses
+	Rounds    []Round       // probes of all masters, some of all, in order; nil: none
+	Slow      []Moment      // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none
 	Clocks    []bench.Clock
 
 	Warnings []string // doubts about the measurement

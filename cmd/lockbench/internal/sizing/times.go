@@ -64,6 +64,16 @@ func (t Times) Mean() time.Duration {
 	return time.Duration(sum / float64(max(t.n, 1)))
 }
 
+// sum adds up the times from the first to below the second.
+func (t Times) sum(from, below time.Duration) (sum time.Duration) {
+	for i, took := range t.took {
+		if from <= took && took < below {
+			sum += took * time.Duration(t.counts[i])
+		}
+	}
+	return sum
+}
+
 // Quantile returns the order statistic that a share of beyond exceeds. It returns the longest
 // time and false if the time of that rank is censored.
 func (t Times) Quantile(beyond float64) (time.Duration, bool) {
