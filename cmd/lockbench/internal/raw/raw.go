@@ -122,24 +122,20 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration, workers []*worker, warmup bool) []bench.Point {
 	series := []bench.Point{}
 	start, seen := time.Now(), cycles(workers)
-	end := time.NewTimer(total)
-	defer end.Stop()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		done := false
+	for at := time.Second; ; at += time.Second {
+		if at > total-pointLeast {
+			at = total
+		}
 		select {
 		case <-ctx.Done():
 			return series
-		case <-end.C:
-			done = true
-		case <-tick.C:
+		case <-time.After(time.Until(start.Add(at))):
 		}
 		now, elapsed := cycles(workers), time.Since(start)
 		p := bench.Point{TS: elapsed.Seconds(), Cycles: now - seen, Acquired: now - seen}
 		seen = now
 		series = append(series, p)
-		if done {
+		if at == total {
 			return series
 		}
 		if cfg.Progress != nil {
@@ -147,6 +143,9 @@ func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration,
 		}
 	}
 }
+
+// pointLeast is the shortest last interval of a series.
+const pointLeast = 100 * time.Millisecond
 
 // phase is read by the workers between two batches.
 type phase = atomic.Int32
