@@ -22,22 +22,19 @@ import (
 // Beware of lock names as labels of metrics where there are many. Some facts have no event and are in Stats:
 // queue depth, rounds and their sizes, pending releases.
 type Observer struct {
-	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0: it was handed over
-	// within the process.
+	// Acquired: a lock was given out after wait and so many attempts at the masters; 0: by a hand-over here.
 	Acquired func(name string, wait time.Duration, attempts int)
 	// NotAcquired: an acquire ended without a lock. There is no event for bad arguments.
 	NotAcquired func(name string, wait time.Duration, attempts int, err error)
-	// Released: Release was called after held; err is what it returned. handedOver: the
-	// lock went to the next in this process, or stays with other readers here.
+	// Released: Release was called after held, and returned err. handedOver: the lock went to the next in
+	// this process, or stays with other readers here.
 	Released func(name string, held time.Duration, handedOver bool, err error)
-	// ReleaseTook: a Release that asked the masters returned err after took. There is no such
-	// event for a lock that was handed over.
+	// ReleaseTook: a Release that asked the masters, and so handed nothing over, returned err after took.
 	ReleaseTook func(name string, took time.Duration, err error)
 	// Lost: a lock was lost after held, for the given cause. A renewal, an Extend or Release found that out,
 	// or its validity ended, or Close ended it (ErrClosed).
 	Lost func(name string, held time.Duration, cause error)
-	// Renewed: a renewal in the background was confirmed, or failed with err and will be
-	// tried again unless the lock is lost.
+	// Renewed: a renewal in the background was confirmed, or failed with err. It is tried again until a loss.
 	Renewed func(name string, err error)
 	// Master: a master was set aside (up is false, and cause says why), is up again but must wait before it
 	// votes (cause says for how long, and matches ErrRestarted), or votes (cause is nil). Of the masters that

@@ -67,7 +67,8 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 }
 
 // Open returns another engine on the same masters, which plays another process; t.Cleanup closes it. cfg is
-// as for New. Faults by name apply to names with New's Config.Prefix, and to all that has the name: a lock, readers, permits.
+// as for New, but the masters stay as New has set them up: with Fencing they have New's MaxTTL. Faults by name
+// apply to names with New's Config.Prefix, and to all that has the name: a lock, readers, permits.
 func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	t.Helper()
 	cfg.Masters, cfg.Client = e.cfg.Masters, e.cfg.Client
