@@ -66,12 +66,13 @@ type procedure struct {
 	judge func(ctx context.Context, results []*bench.Result, runErr error) error
 }
 
-// inRounds runs every implementation in turn.
-func inRounds(p *plan.Plan) procedure {
+// inRounds runs every implementation in turn. Runs that are not valid for one of the excused
+// reasons do not fail.
+func inRounds(p *plan.Plan, excused ...string) procedure {
 	return procedure{
 		runs: session.Rounds(p),
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
-			return cmp.Or(grave(ctx, results, runErr), lost(p, results), notValid(results), judgeObjectives(results))
+			return cmp.Or(grave(ctx, results, runErr), lost(p, results), notValid(results, excused...), judgeObjectives(results))
 		},
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -71,25 +69,15 @@ func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
 // swept runs every implementation at every setting, in rounds: a drift of the machine affects
 // all settings alike.
 func swept(param result.SweepParam, plans []*plan.Plan) procedure {
-	return procedure{
-		runs: func(ctx context.Context, s *session.Session) ([]*bench.Result, error) {
-			var targets []session.Target
-			for _, p := range plans {
-				targets = append(targets, s.Targets(p)...)
-			}
-			return session.InTurn(ctx, targets, plans[0].Rounds)
-		},
-		complete: func(doc *result.Document) {
-			doc.Relative = []result.Relative{} // Relative knows no settings
-			doc.Sweep = result.NewSweep([]result.SweepParam{param}, doc.Results)
-		},
-		// In a sweep of the rate, a rate that was not met is an answer, not a failure.
-		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
-			var excused []string
-			if param.Name == "rate" {
-				excused = []string{bench.ReasonRate, bench.ReasonBacklog}
-			}
-			return cmp.Or(grave(ctx, results, runErr), lost(plans[0], results), notValid(results, excused...), judgeObjectives(results))
-		},
+	var excused []string
+	if param.Name == "rate" { // a rate that was not met is an answer there, not a failure
+		excused = []string{bench.ReasonRate, bench.ReasonBacklog}
 	}
+	s := inRounds(plans[0], excused...)
+	s.runs = session.Rounds(plans...)
+	s.complete = func(doc *result.Document) {
+		doc.Relative = []result.Relative{} // Relative knows no settings
+		doc.Sweep = result.NewSweep([]result.SweepParam{param}, doc.Results)
+	}
+	return s
 }

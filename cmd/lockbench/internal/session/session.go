@@ -113,9 +113,13 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 	return s.document(p, results), err
 }
 
-// Rounds runs the implementations of a plan in turn.
-func Rounds(p *plan.Plan) Runs {
+// Rounds runs the implementations of all plans in turn. The plans differ in their settings alone.
+func Rounds(plans ...*plan.Plan) Runs {
 	return func(ctx context.Context, s *Session) ([]*bench.Result, error) {
-		return InTurn(ctx, s.Targets(p), p.Rounds)
+		var targets []Target
+		for _, p := range plans {
+			targets = append(targets, s.Targets(p)...)
+		}
+		return InTurn(ctx, targets, plans[0].Rounds)
 	}
 }
