@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
@@ -203,7 +202,7 @@ func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Me
 	if len(a.Lacks) > 0 {
 		return fmt.Errorf("%w: %s", sizing.ErrTooLittle, strings.Join(a.Lacks, "; "))
 	}
-	a.Try = commandline.Trial(doc.Config, a)
+	a.Try = plan.Trial(doc.Config, a)
 	doc.Advice = a
 	return nil
 }

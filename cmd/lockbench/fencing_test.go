@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/commandline"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
 	"muxlock/engine/admin"
@@ -98,6 +98,6 @@ func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want == "--fencing", p.Engine.Fencing, line)
 		require.Contains(t, p.Args, want, "the document keeps it")
-		require.Contains(t, commandline.Of(result.Document{Config: result.Config{Command: "chaos", Args: p.Args}}), want, "and can be pasted")
+		require.Contains(t, plan.Again(result.Document{Config: result.Config{Command: "chaos", Args: p.Args}}), want, "and can be pasted")
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
@@ -141,7 +140,7 @@ func writeError(err error) error {
 
 // pageOf returns the page of a document.
 func pageOf(doc result.Document) view.Page {
-	return view.New(doc, session.Caveats(doc.Config), commandline.Of(doc))
+	return view.New(doc, session.Caveats(doc.Config), plan.Again(doc))
 }
 
 // format writes a document in one of reportFormats.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/commandline"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -135,7 +135,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			require.NotEqual(t, exitUsage, code, stderr)
 			doc, err := result.ReadFile(kept)
 			require.NoError(t, err)
-			line := commandline.Of(*doc)
+			line := plan.Again(*doc)
 			for _, want := range c.want {
 				require.Contains(t, line, want)
 			}
@@ -157,7 +157,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
 	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "kill"}, Faults: []string{"stop:1@1s-2s"},
 		Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}
-	require.Empty(t, commandline.Of(result.Document{Config: c}), "an older result keeps no arguments")
+	require.Empty(t, plan.Again(result.Document{Config: c}), "an older result keeps no arguments")
 	var f chaosFlags
 	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 	f.declare(fs)
@@ -165,7 +165,7 @@ func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
 	p, err := f.plan(fs)
 	require.NoError(t, err)
 	c.Args = p.Args
-	line := commandline.Of(result.Document{Config: c})
+	line := plan.Again(result.Document{Config: c})
 	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,kill --op mix:acquire-release=8,try=1,extend=1 --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
 		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9 --fencing", line, "the seed draws the faults again")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/usage"
 )
@@ -57,17 +56,17 @@ func (f *Flags) TakeConfig(fs *pflag.FlagSet) error {
 	if err != nil {
 		return usage.Errorf("--config: %w", err)
 	}
-	settings := withSamples(commandline.Settings(doc.Config.Args), doc)
+	settings := withSamples(settingsOf(doc.Config.Args), doc)
 	if len(settings) == 0 {
 		return usage.Errorf("--config: %s has kept no flags", f.config)
 	}
 	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
 		for _, fault := range doc.Config.Faults {
-			settings = append(settings, commandline.Setting{Flag: "fault", Value: fault})
+			settings = append(settings, setting{Flag: "fault", Value: fault})
 		}
 	}
 	if !slices.ContainsFunc(targetFlags, fs.Changed) {
-		target, err := commandline.Target(doc.Config)
+		target, err := targetOf(doc.Config)
 		if err != nil {
 			return usage.Errorf("--config: %s %w", f.config, err)
 		}
@@ -82,7 +81,7 @@ func (f *Flags) TakeConfig(fs *pflag.FlagSet) error {
 // take sets flags that are not set yet. It skips flags that contradict a set one: keys means
 // nothing if every worker has a name of its own. It also skips flags that the command does
 // not have, and those that another sweep varied.
-func take(fs *pflag.FlagSet, settings []commandline.Setting) error {
+func take(fs *pflag.FlagSet, settings []setting) error {
 	given := map[string]bool{}
 	fs.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
 	if given["dist"] && fs.Lookup("dist").Value.String() == "own" {
@@ -102,7 +101,7 @@ func take(fs *pflag.FlagSet, settings []commandline.Setting) error {
 
 // withSamples replaces the name of a sample file by the samples in the document. The file may
 // have changed since.
-func withSamples(settings []commandline.Setting, doc *result.Document) []commandline.Setting {
+func withSamples(settings []setting, doc *result.Document) []setting {
 	kept := []bench.Span{doc.Config.Hold, doc.Config.Think}
 	if doc.Advice != nil && doc.Advice.Ask.Hold != nil {
 		kept = append(kept, *doc.Advice.Ask.Hold)

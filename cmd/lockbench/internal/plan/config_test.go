@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/usage"
 )
@@ -32,7 +31,7 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 	fs.VisitAll(func(f *pflag.Flag) { f.Changed = true })
 	kept := map[string]bool{}
 	for _, arg := range Arguments(fs) {
-		s := commandline.Settings([]string{arg})[0]
+		s := settingsOf([]string{arg})[0]
 		require.False(t, kept[s.Flag], "--%s is there twice", s.Flag)
 		kept[s.Flag] = true
 	}
@@ -58,7 +57,7 @@ func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
 	require.Equal(t, args, Arguments(fs, "keys"))
 
 	other, g := runFlags(t)
-	require.NoError(t, take(other, append(commandline.Settings(args), commandline.Setting{Flag: "param", Value: "keys=1"})))
+	require.NoError(t, take(other, append(settingsOf(args), setting{Flag: "param", Value: "keys=1"})))
 	require.Equal(t, args, Arguments(other, "keys"))
 	require.Equal(t, f.slos, g.slos)
 }
@@ -69,7 +68,7 @@ func TestArgumentsOfALoadOverNamesMakeTheSamePlan(t *testing.T) {
 		p, err := f.Plan("run", fs)
 		require.NoError(t, err, args)
 		other, g := runFlags(t, "--embedded", "1")
-		require.NoError(t, take(other, commandline.Settings(p.Args)))
+		require.NoError(t, take(other, settingsOf(p.Args)))
 		q, err := g.Plan("run", other)
 		require.NoError(t, err, "%s: %q", args, p.Args)
 		require.Equal(t, p.Load, q.Load, args)

@@ -1,5 +1,6 @@
 // Package plan turns a command line into a checked plan: masters, implementations, load,
-// faults and objectives. It starts nothing, and does not know the use of a plan.
+// faults and objectives. Back again, it turns a document into the command line that makes it. It
+// starts nothing, and does not know the use of a plan.
 package plan
 
 import (

@@ -1,4 +1,4 @@
-package commandline
+package plan
 
 import (
 	"slices"
@@ -33,8 +33,8 @@ var nameFlags = []string{"keys", "dist", "think", "rate", "arrivals"}
 // measurement. The light load of advise counts as none, and a fault only if it lasted for the
 // whole measurement.
 func Trial(c result.Config, a *result.Advice) string {
-	var settings []Setting
-	add := func(flag, value string) { settings = append(settings, Setting{flag, value}) }
+	var settings []setting
+	add := func(flag, value string) { settings = append(settings, setting{flag, value}) }
 	for _, fault := range c.Faults {
 		if !strings.Contains(fault, "@") {
 			add("fault", fault)
@@ -66,7 +66,7 @@ func Trial(c result.Config, a *result.Advice) string {
 	length = max(length, time.Duration(locks/min(perSecond, trialRate)*1e9))
 
 	add("workers", strconv.Itoa(c.Workers))
-	for _, s := range Settings(c.Args) {
+	for _, s := range settingsOf(c.Args) {
 		if s.Flag == "server" || s.Flag == "procs" && s.Value != "1" || same && slices.Contains(nameFlags, s.Flag) && s.Value != "own" {
 			add(s.Flag, s.Value)
 		}

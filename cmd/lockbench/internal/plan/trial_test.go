@@ -1,4 +1,4 @@
-package commandline_test
+package plan_test
 
 import (
 	"math"
@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/sizing"
@@ -39,7 +38,7 @@ var shellWord = regexp.MustCompile(`'[^']*'|\S+`)
 // trial returns the trial of an advice on that load.
 func trial(t *testing.T, c result.Config, a *result.Advice) (string, *plan.Plan) {
 	t.Helper()
-	line := commandline.Trial(c, a)
+	line := plan.Trial(c, a)
 	words := shellWord.FindAllString(line, -1)
 	for i := range words {
 		words[i] = strings.Trim(words[i], "'")
