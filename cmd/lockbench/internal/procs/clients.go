@@ -31,11 +31,11 @@ func (r *Runner) Replace(number int) error {
 	o := r.options
 	o.NewMasters, o.Joins = false, true // the masters have granted locks
 	for r.ctx.Err() == nil {
-		p, err := r.spawn()
+		p, err := r.spawn(number)
 		if err != nil {
 			return err
 		}
-		if r.open(r.ctx, p, number, o) != nil || r.ready(p, number, true) != nil {
+		if r.open(r.ctx, p, o) != nil || r.ready(p, true) != nil {
 			p.end()
 			time.Sleep(retryPause)
 			continue
@@ -53,12 +53,8 @@ func (r *Runner) Replace(number int) error {
 }
 
 // ready sends a process the run, and returns when the process has made its names.
-func (r *Runner) ready(p *process, number int, joins bool) error {
-	if err := json.NewEncoder(p.In).Encode(start{r.cfg, bench.Place{Proc: number, Joins: joins}}); err != nil {
-		return p.failed(number, err)
-	}
-	_, err := p.next(number)
-	return err
+func (r *Runner) ready(p *process, joins bool) error {
+	return p.ask(start{r.cfg, bench.Place{Proc: p.number, Joins: joins}})
 }
 
 // begin tells a process that is ready when to begin.

@@ -71,7 +71,6 @@ type (
 type Runner struct {
 	impls   []string
 	options rivals.Options
-	log     *os.File
 	table   *os.File
 
 	mu      sync.Mutex // guards the following
@@ -84,13 +83,14 @@ type Runner struct {
 // process is one child. The Runner owns it.
 type process struct {
 	*child.Talker
-	dec *json.Decoder
+	dec    *json.Decoder
+	number int // from 0; a process that replaces another has its number
 }
 
 // Open starts the processes. It returns when all have opened their locker, or with the error of
-// the first that cannot. Their standard error goes to log.
-func Open(ctx context.Context, impls []string, o rivals.Options, procs int, log *os.File) (_ *Runner, err error) {
-	r := &Runner{impls: impls, options: o, log: log}
+// the first that cannot.
+func Open(ctx context.Context, impls []string, o rivals.Options, procs int) (_ *Runner, err error) {
+	r := &Runner{impls: impls, options: o}
 	defer func() {
 		if err != nil {
 			r.kill()
@@ -103,39 +103,35 @@ func Open(ctx context.Context, impls []string, o rivals.Options, procs int, log 
 	if err := os.Remove(r.table.Name()); err != nil {
 		return nil, err
 	}
-	for range procs {
-		p, err := r.spawn()
+	for number := range procs {
+		p, err := r.spawn(number)
 		if err != nil {
 			return nil, err
 		}
 		r.procs = append(r.procs, p)
 	}
 	var g errgroup.Group
-	for i, p := range r.procs {
-		g.Go(func() error { return r.open(ctx, p, i, o) })
+	for _, p := range r.procs {
+		g.Go(func() error { return r.open(ctx, p, o) })
 	}
 	return r, g.Wait()
 }
 
-func (r *Runner) spawn() (*process, error) {
-	t, err := child.Talk(r.log, []*os.File{r.table}, Process)
+func (r *Runner) spawn(number int) (*process, error) {
+	t, err := child.Talk(os.Stderr, []*os.File{r.table}, Process)
 	if err != nil {
 		return nil, err
 	}
-	return &process{t, json.NewDecoder(t.Out)}, nil
+	return &process{t, json.NewDecoder(t.Out), number}, nil
 }
 
 // open returns when a process has opened its locker.
-func (r *Runner) open(ctx context.Context, p *process, number int, o rivals.Options) error {
+func (r *Runner) open(ctx context.Context, p *process, o rivals.Options) error {
 	defer context.AfterFunc(ctx, func() { _ = p.Process.Kill() })() // a child that opens does not read its input
 	if o.From != "" {
-		o.From = faultproxy.ClientAddr(number)
+		o.From = faultproxy.ClientAddr(p.number)
 	}
-	if err := json.NewEncoder(p.In).Encode(job{r.impls[number%len(r.impls)], o}); err != nil {
-		return p.failed(number, err)
-	}
-	_, err := p.next(number)
-	return err
+	return p.ask(job{r.impls[p.number%len(r.impls)], o})
 }
 
 // Run follows the rules of bench.Run. When a process dies, Run ends the others and returns no
@@ -156,8 +152,8 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	defer stop()
 	var ready errgroup.Group
 	r.cfg = cfg
-	for i, p := range r.procs {
-		ready.Go(func() error { return r.ready(p, i, false) })
+	for _, p := range r.procs {
+		ready.Go(func() error { return r.ready(p, false) })
 	}
 	if err := ready.Wait(); err != nil {
 		return nil, err
@@ -172,7 +168,7 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	for i, p := range r.procs {
 		g.Go(func() (err error) {
 			if err := r.begin(p); err != nil && ctx.Err() == nil {
-				return p.failed(i, err)
+				return p.failed(err)
 			}
 			parts[i], err = r.part(i, progress)
 			return err
@@ -219,13 +215,22 @@ func (r *Runner) kill() {
 	}
 }
 
+// ask sends a message and waits for the answer.
+func (p *process) ask(message any) error {
+	if err := json.NewEncoder(p.In).Encode(message); err != nil {
+		return p.failed(err)
+	}
+	_, err := p.next()
+	return err
+}
+
 // next reads one answer.
-func (p *process) next(number int) (a answer, err error) {
+func (p *process) next() (a answer, err error) {
 	if err := p.dec.Decode(&a); err != nil {
-		return a, p.failed(number, err)
+		return a, p.failed(err)
 	}
 	if a.Error != "" {
-		err = fmt.Errorf("process %d: %w", number+1, reported{a.Error, a.Invalid})
+		err = fmt.Errorf("process %d: %w", p.number+1, reported{a.Error, a.Invalid})
 	}
 	return a, err
 }
@@ -237,7 +242,7 @@ func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
 	var lost [][]bench.Progress // of those before it
 	for {
 		p := r.process(number)
-		a, err := p.next(number)
+		a, err := p.next()
 		if a.Progress != nil {
 			now = append(now, *a.Progress)
 		}
@@ -258,12 +263,12 @@ func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
 }
 
 // failed returns an error that says how a silent process ended.
-func (p *process) failed(number int, err error) error {
+func (p *process) failed(err error) error {
 	select {
 	case <-p.Done:
-		return fmt.Errorf("process %d ended: %s", number+1, p.ProcessState)
+		return fmt.Errorf("process %d ended: %s", p.number+1, p.ProcessState)
 	case <-time.After(time.Second):
-		return fmt.Errorf("process %d: %w", number+1, err)
+		return fmt.Errorf("process %d: %w", p.number+1, err)
 	}
 }
 

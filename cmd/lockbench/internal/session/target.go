@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -70,7 +69,7 @@ func open(ctx context.Context, names []string, o rivals.Options, n int) (Runner,
 	case names[0] == raw.Name:
 		return raw.Open(ctx, o.Masters, o.TTL)
 	case n > 1:
-		return procs.Open(ctx, names, o, n, os.Stderr)
+		return procs.Open(ctx, names, o, n)
 	}
 	impl, _ := rivals.Find(names[0])
 	locker, err := impl.Open(ctx, o)
