@@ -93,39 +93,35 @@ func (s *sink) close() {
 
 // document writes doc and its page.
 func (s *sink) document(doc result.Document) error {
-	return errors.Join(s.write(func(w io.Writer) error { return format(w, s.format, doc) }), s.writePage(pageOf(doc)))
+	err := s.write(doc)
+	if s.page != nil {
+		if failed := complete(s.page, htmlFormat, doc); failed != nil {
+			err = errors.Join(err, fmt.Errorf("--html: %w", failed))
+		}
+	}
+	return err
 }
 
-// writePage writes the page, if there is to be one.
-func (s *sink) writePage(shown view.Page) error {
-	if s.page == nil {
-		return nil
-	}
-	err := html.Write(s.page, shown)
-	if err == nil {
-		err = s.page.Commit()
-	}
-	if err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	return nil
-}
-
-// write writes a result with do. When the file cannot be written, standard output gets the
-// result instead: the run is not lost.
-func (s *sink) write(do func(io.Writer) error) error {
+// write writes doc. When its file cannot be written, standard output gets doc instead: the run is
+// not lost.
+func (s *sink) write(doc result.Document) error {
 	if s.file == nil {
-		return writeError(do(s.stdout))
+		return writeError(format(s.stdout, s.format, doc))
 	}
-	err := do(s.file)
-	if err == nil {
-		err = s.file.Commit()
-	}
+	err := complete(s.file, s.format, doc)
 	if err == nil {
 		return nil
 	}
 	lost := verdict{exitRun, fmt.Sprintf("--out: %v; the result goes to standard output instead", err)}
-	return errors.Join(lost, writeError(do(s.stdout)))
+	return errors.Join(lost, writeError(format(s.stdout, s.format, doc)))
+}
+
+// complete writes a document to a file, which then gets its name.
+func complete(file *result.File, name string, doc result.Document) error {
+	if err := format(file, name, doc); err != nil {
+		return err
+	}
+	return file.Commit()
 }
 
 func writeError(err error) error {
