@@ -59,7 +59,7 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 	e.cfg = cfg
 	if cfg.Fencing {
 		if err := admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}); err != nil {
-			t.Fatal("enginetest: ", err)
+			t.Fatal("enginetest:", err)
 		}
 	}
 	e.Engine = e.Open(t, cfg)
@@ -74,7 +74,7 @@ func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	cfg.Masters, cfg.Client = e.cfg.Masters, e.cfg.Client
 	other, err := engine.New(t.Context(), cfg)
 	if err != nil {
-		t.Fatal("enginetest: ", err)
+		t.Fatal("enginetest:", err)
 	}
 	t.Cleanup(func() { other.Close() })
 	e.mu.Lock()

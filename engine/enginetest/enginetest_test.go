@@ -3,6 +3,7 @@ package enginetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,7 @@ func TestAWrongConfigFailsTheTest(t *testing.T) {
 	r := &recorder{TB: t}
 	require.Panics(t, func() { enginetest.New(r, engine.Config{TTL: -1}) })
 	require.ErrorIs(t, r.fatal[len(r.fatal)-1].(error), engine.ErrInvalid)
+	require.Contains(t, fmt.Sprintln(r.fatal...), "enginetest: Config.TTL: ")
 }
 
 func TestOpenPlaysAnotherProcess(t *testing.T) {
