@@ -22,6 +22,7 @@ const (
 
 var levels = [...]string{"OK", "?", "WARN", "FAIL"}
 
+// String returns the name.
 func (l Level) String() string { return levels[l] }
 
 // MarshalJSON writes the name.
@@ -42,7 +43,7 @@ type Report struct {
 	masters  int
 }
 
-// Add adds findings of the caller's own.
+// Add adds findings of the caller's own, as muxlock doctor does. Findings that differ only in their Masters become one.
 func (r *Report) Add(found ...Finding) { r.Findings = grouped(append(r.Findings, found...)) }
 
 // Err returns nil if a service may rely on the masters, else an error that matches ErrUnfit and

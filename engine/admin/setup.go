@@ -101,7 +101,9 @@ type Member struct {
 	Left time.Duration
 }
 
-// Members asks each of cfg.Masters which set it belongs to. Errors: engine.ErrInvalid.
+// Members asks each of cfg.Masters which set it belongs to, side by side, and changes nothing. It blocks until each
+// has answered or failed, or ctx ends; Config.MasterTimeout bounds each step with a master. A master that did not
+// answer has the reason as its Err. Errors: engine.ErrInvalid.
 func Members(ctx context.Context, cfg engine.Config) ([]Member, error) {
 	s, err := inside.Setup(cfg)
 	if err != nil {
