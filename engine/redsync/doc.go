@@ -74,9 +74,10 @@
 // if its key is still there. A restarted master does not vote on new locks for a while
 // (Config.MastersAreDurable). Valid goes by the clock and asks nobody.
 //
-// Unlock. The end of ctx ends the wait, and not the release. ErrLockAlreadyExpired also stands for
-// a lock that is another's by now, where Redsync has ErrTaken. If another process unlocks a lock by
-// its value, others of this process still wait for it until its validity here has run out.
+// Unlock. The end of ctx ends the wait, and not the release, except WithValue (UnlockContext).
+// ErrLockAlreadyExpired also stands for a lock that is another's by now, where Redsync has ErrTaken. If
+// another process unlocks a lock by its value, others of this process still wait for it until its
+// validity here has run out.
 //
 // Extend. It never makes a lease shorter, and never creates a key: WithSetNXOnExtend makes a new lock.
 //

@@ -126,7 +126,8 @@ func (m *Mutex) take(ctx context.Context, lock *engine.Lock, err error) error {
 func (m *Mutex) Unlock() (bool, error) { return m.UnlockContext(context.Background()) }
 
 // UnlockContext releases the lock. It returns true once a quorum confirmed that, or the next one in this
-// process has the lock. ctx ends the wait, and not what is sent.
+// process has the lock. ctx ends the wait, and not what is sent. Only a mutex WithValue of another process's
+// lock sends nothing if ctx has ended before: it has to adopt the lock first.
 //
 // Errors: ErrLockAlreadyExpired if the lock was gone or another's, or the mutex was never locked; *RedisError
 // if too few masters answered (they are sent the release again); engine.ErrInvalid.

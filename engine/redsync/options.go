@@ -13,7 +13,7 @@ type OptionFunc func(*Mutex)
 // Apply calls f.
 func (f OptionFunc) Apply(m *Mutex) { f(m) }
 
-// A DelayFunc returns the delay before try number tries, counted from 1.
+// A DelayFunc returns the delay after so many tries: tries is 1 before the second try.
 type DelayFunc func(tries int) time.Duration
 
 // meanDelay is the mean of the delays that Redsync draws by default, 50 to 250 ms.
