@@ -264,6 +264,7 @@ func (l *Lock) extended(err error, ctx context.Context) error {
 // It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release
 // was called before, or the lock was gone or another's, which counts as a loss (Stats.Lost). ErrNoQuorum:
 // not confirmed, and still being sent in the background; joined to ctx's error if that ended the wait.
+// ErrDenied: an ACL forbids the name by now; ErrClosed: after Close, nothing was sent. Then the lease runs out.
 func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
