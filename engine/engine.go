@@ -120,16 +120,16 @@ func (e *Engine) Ready(ctx context.Context) error {
 // ctx ends only the wait: an acquire that has been sent is followed by its release on every master. With a
 // ctx that has ended already, nothing is sent.
 //
-// Errors: ErrTaken or ErrNoQuorum of the last attempt at the name, even if another goroutine of this
-// process made it; ErrNoQuorum if no attempt was decided; ErrInvalid; ErrOverloaded; ErrClosed. ctx's
-// error is joined if it ended the wait. errors.As finds the votes as an *AttemptError. Acquire follows the
-// Redlock algorithm of redis.io.
+// Errors: ErrTaken, ErrNoQuorum or ErrExpired of the last attempt at the name, even if another goroutine of
+// this process made it; ErrNoQuorum if no attempt was decided; ErrDenied, after which Acquire does not try
+// again; ErrInvalid; ErrOverloaded; ErrClosed. ctx's error is joined if it ended the wait. errors.As finds
+// the votes as an *AttemptError. Acquire follows the Redlock algorithm of redis.io.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, takes)
 }
 
-// TryAcquire is Acquire with one attempt. It returns ErrTaken when somebody holds the lock, ErrNoQuorum
-// or ErrExpired, within about twice Config.MasterTimeout. While somebody in this engine holds the lock or
+// TryAcquire is Acquire with one attempt. It returns ErrTaken when somebody holds the lock, or another error
+// of Acquire, within about twice Config.MasterTimeout. While somebody in this engine holds the lock or
 // waits for it, TryAcquire returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, 1, false, takes)

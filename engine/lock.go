@@ -234,8 +234,8 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // it first. KeepAlive goes on with the longest ttl that the holder has asked for.
 //
 // Errors: ErrLost when N-q+1 masters answer that the lock is not ours, or validity ran out on the way,
-// both final; ErrNoQuorum when too few answered, and the old Until stands; ErrNotHeld after Release;
-// ErrInvalid; ErrClosed; ctx's error.
+// both final; ErrNoQuorum when too few answered, or ErrDenied where an ACL forbids the name by now, and the
+// old Until stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	ttl, err := l.lease.e.cfg.lease(ttl)
 	if err != nil {
