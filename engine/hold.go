@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"muxlock/internal/oneline"
@@ -40,10 +41,12 @@ func hold(ctx context.Context, l held, fn func(context.Context) error) (err erro
 	defer func() {
 		lost := l.Err()
 		released := l.Release(context.WithoutCancel(ctx))
-		if lost != nil {
-			released = nil // the lock is gone, as lost says
+		switch {
+		case lost == nil:
+			err = oneline.Join(err, released)
+		case !errors.Is(err, lost): // else fn returned the cause of its ctx
+			err = oneline.Join(err, lost) // the lock is gone: Release says no more
 		}
-		err = oneline.Join(err, lost, released)
 	}()
 	during, cancel := l.Context(ctx)
 	defer cancel()

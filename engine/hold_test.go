@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -245,11 +247,12 @@ func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {
 					<-ctx.Done()
 					require.ErrorIs(t, context.Cause(ctx), ErrLost)
 					require.ErrorIs(t, context.Cause(ctx), cause)
-					return own
+					return fmt.Errorf("%w: %w", own, context.Cause(ctx))
 				})
 				require.ErrorIs(t, err, own)
 				require.ErrorIs(t, err, ErrLost)
 				require.ErrorIs(t, err, cause)
+				require.Equal(t, 1, strings.Count(err.Error(), ErrLost.Error()), err)
 			})
 		})
 	}

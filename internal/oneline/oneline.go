@@ -19,7 +19,7 @@ func Join(errs ...error) error {
 	case 1:
 		return j[0]
 	}
-	return j
+	return &j // can be compared
 }
 
 type joined []error

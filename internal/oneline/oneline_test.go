@@ -19,6 +19,8 @@ func TestJoinedErrorsAreOneLineAndAreAllFound(t *testing.T) {
 	var found *fs.PathError
 	require.ErrorAs(t, err, &found)
 	require.NotErrorIs(t, err, io.ErrShortWrite)
+	require.True(t, err == Join(err), "callers may compare an error with the cause of their ctx")
+	require.ErrorIs(t, Join(io.ErrShortWrite, err), err)
 }
 
 func TestJoinOfOneErrorIsThatErrorAndOfNoneIsNil(t *testing.T) {
