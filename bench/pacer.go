@@ -145,12 +145,12 @@ func (p *pacer) begin(from, due int64) {
 }
 
 // end ends the measured time: later arrivals are never taken. It reports whether a backlog
-// grew. Closing stop, not end, wakes a sleeping worker.
+// grew, and is there. Closing stop, not end, wakes a sleeping worker.
 func (p *pacer) end(now int64) (growing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.until = now
-	return p.open && grows(p.ages[:p.partLocked(now)+1])
+	return p.open && now-p.ahead.at > backlogFloor && grows(p.ages[:p.partLocked(now)+1])
 }
 
 // close ends the drain, after end. It returns the counts of the measured time's arrivals. It
@@ -175,7 +175,7 @@ func (p *pacer) partLocked(now int64) int64 {
 }
 
 // grows reports whether a backlog grew. It compares the mean age in the last part with the
-// first three parts and the middle. After a stall that was worked off, the last is small. At
+// first three parts and the middle. After a stall that was worked off before it, the last is small. At
 // a rate just above the lock's capacity, the last is the largest.
 func grows(parts []age) bool {
 	if len(parts) < ageParts { // cut short
@@ -192,7 +192,7 @@ func grows(parts []age) bool {
 	return last > backlogFloor && last > 2*mean(0, 3) && last > mean(4, 7)
 }
 
-// backlogFloor is the mean age up to which there is no backlog, 10 ms.
+// backlogFloor is the age up to which there is no backlog, 10 ms.
 const backlogFloor = 10e6
 
 // ready is a ring with room for all workers: the times since which those in next stand ready.

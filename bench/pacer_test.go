@@ -124,6 +124,8 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 		{"constant", func(int64) int64 { return 50 }, false},
 		{"a rate 10 % too high", func(i int64) int64 { return i / 10 }, true},
 		{"slight, below the floor", func(i int64) int64 { return i / 200 }, false},
+		{"a stall of 60 ms in the last tenth, worked off", func(i int64) int64 { return max(0, 60-max(0, i-920)) * min(1, i/920) }, false},
+		{"a stall in the last tenth that goes on", func(i int64) int64 { return max(0, 1020-i) * min(1, i/950) }, true},
 		{"a stall of 200 ms, worked off", func(i int64) int64 { return max(0, 200-max(0, i-500)) * min(1, i/500) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
