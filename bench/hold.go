@@ -70,7 +70,7 @@ func (w *worker) keep() {
 			continue
 		} else {
 			w.shard.mu.Lock()
-			w.shard.counts.add(Totals{Finished: 1, Failed: 1, Errors: 1})
+			w.shard.failedLocked(Totals{Finished: 1, Errors: 1}, -1)
 			w.shard.mu.Unlock()
 			w.failed(now, "keep alive", err)
 		}

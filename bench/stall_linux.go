@@ -7,10 +7,4 @@ import (
 )
 
 // threadCPU returns the user and system time of this thread.
-func threadCPU() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
+func threadCPU() time.Duration { return used(unix.RUSAGE_THREAD) }
