@@ -72,3 +72,10 @@ func TestResultOfTenMinutesStaysBelowTwoMegabytes(t *testing.T) {
 	t.Logf("%d kB", len(b)>>10)
 	require.Less(t, len(b), 2<<20)
 }
+
+func TestALongRunOfOneProcessIsMergedWithoutHistogramsOfItsSeconds(t *testing.T) {
+	const seconds = 600
+	part := &Part{Series: make([]Interval, seconds)}
+	allocs := testing.AllocsPerRun(1, func() { mergeSeries([]*Part{part}) })
+	require.Less(t, allocs, 1.1*seconds, "a slice each")
+}

@@ -145,20 +145,20 @@ func mergeDrain(parts []*Part) *Point {
 	return &drain
 }
 
-// mergePoint adds up intervals of several processes.
+// mergePoint adds up intervals of several processes. That of one alone stays as it is.
 func mergePoint(parts []Interval) Point {
-	sum, all := parts[0], NewHistogram()
-	for n, i := range parts {
-		if n > 0 {
-			sum.Add(i.Point)
-		}
+	if len(parts) == 1 {
+		return parts[0].Point
+	}
+	var sum Interval
+	all := NewHistogram()
+	for _, i := range parts {
+		sum.Add(i.Point)
 		var h Histogram
 		if h.UnmarshalText(i.Latency) == nil {
 			all.Merge(&h)
 		}
 	}
-	if len(parts) > 1 {
-		sum.quantiles(all)
-	}
+	sum.quantiles(all)
 	return sum.Point
 }
