@@ -33,7 +33,8 @@ const (
 )
 
 // enter notes that worker holds key from acquired to until, times on the clock now, with a
-// fence. It returns the stamp for leave: 0 if the hold was over before it began, or before another's was seen.
+// fence. It returns the stamp for leave. The stamp is 0 if the hold was over before it began, or
+// before enter saw another holder.
 func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now func() int64) int64 {
 	if until <= acquired {
 		return 0
@@ -81,9 +82,8 @@ func (a *audit) violated(key int, acquired int64) {
 	}
 }
 
-// renew notes that Extend, which returned at extended, has made the holder's validity end at until. It returns the new
-// stamp. If another holder has come, or this one was over before it began, it enters again: a lock that is extended
-// too late is held again.
+// renew notes that Extend returned at extended, and that the validity now ends at until. It returns the new stamp. A holder
+// whose stamp is gone enters again: another holder came, or the lease had ended before enter. Its lock is held again.
 func (a *audit) renew(key, worker int, stamp, extended, until int64, now func() int64) int64 {
 	if next := stampOf(worker, until); stamp != 0 && a.holder(key).CompareAndSwap(stamp, next) {
 		return next

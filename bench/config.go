@@ -43,8 +43,8 @@ type Config struct {
 	// Procs is the number of processes, each with Workers of its own; 0 means 1.
 	// Run runs one process, RunPart one of several.
 	Procs int `json:"procs,omitempty"`
-	// Keys is the number of distinct lock names. Distribution own ignores it, since each
-	// worker has a name to itself, or those of an operation; with op hold the workers divide all names among them.
+	// Keys is the number of distinct lock names. With op hold the workers divide them. Otherwise
+	// distribution own ignores Keys: each worker has as many names to itself as an operation takes.
 	Keys int `json:"keys"`
 	// Dist chooses the name of an operation. The zero value is own. Ops all and many take
 	// the names that follow it, too.
@@ -187,8 +187,8 @@ func wrong(field, flag, format string, args ...any) error {
 	return &ConfigError{Field: field, Flag: flag, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Values of Config.Arrivals, and the limits of a rate. At the lowest one and most processes, the time
-// of the next arrival still fits into nanoseconds.
+// Values of Config.Arrivals, and the limits of a rate. At MinRate and with the most processes,
+// the time of the next arrival still fits into nanoseconds.
 const (
 	ArrivalsPoisson = "poisson" // exponential gaps, as independent callers make them
 	ArrivalsUniform = "uniform" // equal gaps

@@ -83,8 +83,8 @@ func allowance(l Locker, ttl time.Duration) int64 {
 }
 
 // Fencer is a Held that may have a fencing token; 0 is none. The token is read once, when
-// the lock was acquired. It is larger than the token of the previous hold of the same name; of
-// permits see Slotted.
+// the lock was acquired. It is larger than the token of the previous hold of the same name. For
+// permits, see Slotted.
 type Fencer interface {
 	Fence() uint64
 }

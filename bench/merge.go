@@ -105,8 +105,8 @@ func merged(h, g *Histogram) *Histogram {
 	return h
 }
 
-// mergeSeries adds up the seconds of all parts. An interval that a pause made late counts in the second in which it ends. The
-// seconds of the pause have what the other processes did. One process alone keeps its intervals.
+// mergeSeries adds up the seconds of all parts. If a process paused, its late interval counts in the second in which the
+// interval ends, and the seconds of the pause have the counts of the other processes. One process alone keeps its intervals.
 func mergeSeries(parts []*Part) []Point {
 	var seconds [][]Interval
 	for _, p := range parts {

@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// table has what the workers of a run share about each name beside the lock: holder and
-// fence for the audit; last release, its time and its process for hand-overs. Behind the
-// names are the counts of the audit, the slots of each name for holders that share it, the
-// fences of its permits, and the history of each process. The table of several
-// processes lies in shared memory, so all of it outlives a process that is killed. All words
-// begin at 0. Safe for concurrent use.
+// table holds what the workers of a run share beside the lock. Each name has words for its
+// holder and last fence, which the audit compares, and for its last release, from which
+// hand-overs count. The counts of the audit follow the names. Then come the slots of each name
+// for holders that share it, the fences of its permits, and the history of each process. The
+// table of several processes lies in shared memory, so it outlives a process that is killed.
+// All words begin at 0. Safe for concurrent use.
 type table struct {
 	words  []atomic.Int64
 	names  int
@@ -101,8 +101,8 @@ func (t *table) released(key, proc int, now int64) {
 	t.words[key*t.stride+releaseWord].Store((now+1)<<procBits | int64(proc))
 }
 
-// acquired notes that the name was acquired at now. What was released before is handed over to nobody else: the next one may get
-// the name because the lease of this holder ends.
+// acquired notes that the name was acquired at now. It removes an earlier release: the lease of this holder may end,
+// and then the next holder's acquire is no hand-over.
 func (t *table) acquired(key int, now int64) {
 	last := &t.words[key*t.stride+releaseWord]
 	if word := last.Load(); word != 0 && word>>procBits-1 <= now {

@@ -84,7 +84,7 @@ func (o Op) TakesAll() bool { return o.kind == opAll }
 // TakesMany reports whether op needs a ManyLocker.
 func (o Op) TakesMany() bool { return o.kind == opMany }
 
-// Tries reports whether op has operations that do not fail when they are refused: it is their answer.
+// Tries reports whether op has operations for which a refusal is an answer, not a failure.
 func (o Op) Tries() bool { return o.has(opTry) || o.TakesMany() }
 
 // Shares reports whether op needs a SharedLocker.
@@ -112,8 +112,8 @@ func (o Op) has(kind opKind) bool {
 	return o.kind == kind
 }
 
-// waits reports whether an operation waits for a lock that another worker will release. Who waits for a permit waits for
-// several holders, of which none hands over to it.
+// waits reports whether an operation waits for one holder, who hands over to it. A permit comes from any of several
+// holders, so an operation of permits does not.
 func (o Op) waits() bool {
 	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend) || o.kind == opAll
 }

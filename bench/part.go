@@ -51,7 +51,7 @@ func (i *Interval) quantiles(h *Histogram) {
 // Place is one process's place in a run of Config.Procs processes.
 type Place struct {
 	Proc  int  // number of this process, from 0
-	Joins bool // it takes the place of a process that was killed, in the middle of the run
+	Joins bool // it takes the place of a killed process, in the middle of the run
 	// Begin is called when this process is ready: many names take seconds.
 	Begin func() Begin `json:"-"`
 	// Table is a file of TableSize zero bytes, for this run alone, open in all its processes.
@@ -62,7 +62,7 @@ type Place struct {
 // Begin is when a run begins, on the clock of Monotonic.
 type Begin struct {
 	At    int64 // the same in all processes; may be past
-	Since int64 // when the process was killed whose place this one takes; what was due since then waits for this one
+	Since int64 // when the process before this one was killed; arrivals due since then wait for this one. Only if Place.Joins
 }
 
 // RunPart is Run for one process of several. It begins when place.Begin says, and its audit covers
@@ -95,8 +95,8 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	return part, context.Cause(r.failed)
 }
 
-// Replaces adds what a process reported that was killed, and whose place this one took: to the
-// series second by second, to the totals as they were last. Latencies and shares stay this one's.
+// Replaces adds the reports of a killed process, whose place this one took. Its seconds go into
+// the series, its last totals into the totals. Latencies and shares stay those of this process.
 func (p *Part) Replaces(reports []Progress) {
 	var last Totals
 	for _, r := range reports {

@@ -153,8 +153,8 @@ type released struct {
 
 // releasedLocked counts a hold and its release; err is the error of Release or Extend. A hold
 // that was cut off is censored, and its operation is no cycle. One from the warm-up counts as
-// a cycle alone, since Acquired lacks it. Without those, a run would lack the cycles of as
-// long as a hold takes.
+// a cycle alone, since Acquired lacks it. Without such cycles the first seconds would seem
+// slow: for the length of a hold, nothing would end.
 func (s *shard) releasedLocked(l released, err error) {
 	switch h := s.hists.Hold; {
 	case h == nil || l.warm:

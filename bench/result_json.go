@@ -18,7 +18,7 @@ type Result struct {
 	Seed           uint64    `json:"seed"`
 	DurationS      float64   `json:"duration_s"` // measured, warm-up left out
 	Totals         Totals    `json:"totals"`
-	ThroughputPerS float64   `json:"throughput_per_s"` // whole cycles: Release returned no error
+	ThroughputPerS float64   `json:"throughput_per_s"` // whole cycles that ended in the measured time: Release returned no error
 	AcquiredPerS   float64   `json:"acquired_per_s"`   // locks acquired in the measured time, whenever they were due; 0 with op hold
 	Latency        Latencies `json:"latency"`
 	Fairness       Fairness  `json:"fairness"`
@@ -40,11 +40,10 @@ type Result struct {
 	History []Event `json:"-"`
 }
 
-// Totals counts operations. In an open loop it counts those due in the measured time. In a
-// closed loop it counts those that ended in the measured time or were under way at its end; if they
-// hold their lock, those whose acquire did.
-// After the measured time the run drains, see Run; the drain counts as well. Offered is the
-// sum of Finished and Unfinished.
+// Totals counts operations. An open loop counts the operations due in the measured time. A
+// closed loop counts the operations that ended in it or were under way at its end. With
+// Config.Hold the end of the acquire decides. After the measured time the run drains, see Run;
+// operations that end in the drain count as well. Offered is the sum of Finished and Unfinished.
 type Totals struct {
 	Offered    int64 `json:"offered"`    // due; closed loop: the same as Started
 	Started    int64 `json:"started"`    // begun in the measured time; for the rest of Offered no worker was free in time
@@ -236,9 +235,9 @@ type Clock struct {
 }
 
 // Probe has joint round trips in ns. Each row has one probe of every master, all sent at the
-// same moment; -1 is no answer in time. Rows are spread over the run. Slow has the longest times
-// of a quorum among all probes, from 50 ms on. Below 0: it never came, and the next probe began so
-// much later.
+// same moment; -1 is no answer in time. Rows are spread over the run. Slow lists the probes, of
+// the whole run, whose quorum took longest, from 50 ms on. A time below 0 says that no quorum
+// answered; without its sign, it is the time until the next probe began.
 type Probe struct {
 	TimeoutNs int64     `json:"timeout_ns"`
 	Rows      [][]int64 `json:"rows"`

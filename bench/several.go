@@ -13,8 +13,9 @@ type AllLocker interface {
 
 // A ManyLocker is a Locker that takes what is free of several names in one call; op many needs it.
 type ManyLocker interface {
-	// AcquireMany makes one attempt for each name. got has the places of the names that are held. It returns
-	// ErrRefused if somebody else holds all names. It returns any other error of a name also beside held.
+	// AcquireMany makes one attempt for each name. got lists the indexes of the names that held has. AcquireMany
+	// returns ErrRefused if others hold all names. If an attempt fails otherwise, it returns that error, beside held if
+	// it got other names.
 	AcquireMany(ctx context.Context, names []string, ttl time.Duration) (held Held, got []int, err error)
 }
 
@@ -87,8 +88,8 @@ func (w *worker) enter(op opKind, held Held, now, until int64) {
 	}
 }
 
-// leave notes that this worker is about to release all of w.keys, which are valid until then. A reader without a slot in the audit
-// hands over, too.
+// leave notes that this worker is about to release all of w.keys, whose validity ends at until. A reader without a slot in
+// the audit hands over, too.
 func (w *worker) leave(op opKind, now, until int64) {
 	for i, key := range w.keys {
 		left := w.r.audit.leave(key, w.stamps[i], now) || op == opRead && now < until

@@ -13,12 +13,12 @@ type SharedLocker interface {
 
 // A PermitLocker is a Locker with names that several may hold at once; op permit needs it.
 type PermitLocker interface {
-	// AcquirePermit is Acquire of a name that at most limit hold at once, who all give the same limit.
+	// AcquirePermit is Acquire of a name that at most limit callers hold at once. All callers give the same limit.
 	AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (Held, error)
 }
 
-// A Slotted is a Held that is a permit, and knows which: from 0 to below the limit. Its fencing token, if it has one, is larger
-// than that of the previous hold of the same slot of the name. Tokens of a permit that is no Slotted count as none.
+// A Slotted is a Held that knows the number of its permit: 0 to the limit less 1. A fencing token is larger than the token of
+// the previous hold of the same permit of the name. The audit ignores the token of a permit that is no Slotted.
 type Slotted interface{ Slot() int }
 
 // takeShared acquires the name as a reader, or a permit of the name.

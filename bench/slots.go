@@ -3,16 +3,16 @@ package bench
 import "slices"
 
 // This file has the part of the audit for holders that share a name. Each name has slots for their stamps. A slot is free
-// when its holder has left it, and when the validity of its holder has ended.
+// once its holder has left it, or once the validity of its holder has ended.
 //
 // A writer's enter looks at all slots after it has written its own stamp. A reader looks at the writer's stamp after it has
-// taken a slot. So of two that hold a name at once, the later one sees the other. A reader that finds no free slot does
-// without, and no writer sees it.
+// taken a slot. So of a reader and a writer that hold a name at once, the later one sees the other. A reader that finds no
+// free slot goes on without one, and no writer sees it.
 //
-// With permits a name has as many slots as it may have holders. A holder that finds them all taken is one too many. A locker
-// that fences permits has slots of its own, not these, and the fences of each grow.
+// With permits a name has as many slots as it may have holders. A holder that finds all of them taken is one too many.
+// The slots that a locker reports for its permits are other slots. The audit compares the fences of each of those.
 //
-// What audit promises holds here, too. A process that is killed leaves its slots taken until the validity ends.
+// The promises of audit hold here, too. The slots of a killed process stay taken until the validity of its holds ends.
 
 // readerSlots is the number of readers of a name that writers see.
 const readerSlots = 64
@@ -58,8 +58,8 @@ func (a *audit) enterReader(key, worker int, acquired, until int64, now func() i
 // enterPermit notes that worker holds a permit of key, from acquired to until. It returns the stamp for leave: 0 if the hold was
 // over before it began, or was one too many.
 //
-// Slots are free in turn while others come and go, and a look at one after the other may miss them all. So all are looked at
-// twice. Whose stamp stands in both looks held a permit between them.
+// While others come and go, one slot after another is free, and a look at each in turn may miss them all. So enterPermit
+// looks at all slots twice. A holder whose stamp both looks found held a permit between them.
 func (a *audit) enterPermit(key, worker int, acquired, until int64, now func() int64) int64 {
 	stamp := stampOf(worker, until)
 	for at := now(); at < until; at = now() {

@@ -38,7 +38,7 @@ func Fixed(d time.Duration) Span { return Span{scale: d} }
 func Exp(mean time.Duration) Span { return Span{kind: spanExp, scale: mean} }
 
 // Lognormal draws times whose logarithms are normal with deviation sigma, like the times of
-// much real work. A larger sigma makes the tail longer: one time in 43 exceeds
+// much real work. A larger sigma makes the tail longer: one time in 44 exceeds
 // median * e^(2 sigma).
 func Lognormal(median time.Duration, sigma float64) Span {
 	return Span{kind: spanLognormal, scale: median, sigma: sigma}

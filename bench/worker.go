@@ -122,7 +122,7 @@ func (w *worker) operate(a arrival) {
 
 	begin := r.now()
 	held, timedOut, err := w.acquire(begin, a.op)
-	var missed error // why a call did not get some names, beside those that it got
+	var missed error // op many: the error of some names, although the call got others
 	if a.op == opMany && held != nil {
 		missed, err = err, nil
 	}

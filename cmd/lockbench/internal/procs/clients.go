@@ -22,11 +22,11 @@ func (r *Runner) signal(number int, signal func(*os.Process) error) error {
 	if err := signal(r.process(number).Process); r.ctx.Err() == nil {
 		return err
 	}
-	return nil // the run is over, and so may be the process: a Replace that took long delays what is due after it
+	return nil // a long Replace delays the faults after it: the run may be over, and the process gone
 }
 
-// Replace kills a process, and a new one takes its place. The new one opens its locker
-// and makes its names before. It tries again while it cannot, as without a master, until the run is over.
+// Replace kills a process, and a new one takes its place. The new one opens its locker and makes its
+// names before. While it cannot, as without a master, Replace tries again, until the run is over.
 func (r *Runner) Replace(number int) error {
 	o := r.options
 	o.NewMasters, o.Joins = false, true // the masters have granted locks

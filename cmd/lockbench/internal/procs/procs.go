@@ -17,8 +17,8 @@
 //
 // So a child ends when its parent ends, and the parent ends all children when one fails. All have
 // one unlinked file open: the table in which workers see overlaps and hand-overs across processes.
-// The table has the events and the overlaps that a killed child saw. Of its figures the series and
-// the totals are left, up to its last report.
+// The table keeps the events and overlaps that a killed child saw. Its series and totals, up to its
+// last report, go into the part of the child that replaces it. Its other figures are lost.
 package procs
 
 import (

@@ -45,7 +45,7 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	return muxlock{e}, nil
 }
 
-// patiently tries again what masters that were started for this run did not answer in time: the machine is busy.
+// patiently tries again if the masters were started for this run: a busy machine may keep them from answering in time.
 func (o Options) patiently(try func() error) (err error) {
 	for range 10 {
 		if err = try(); err == nil || !o.NewMasters {
@@ -179,7 +179,7 @@ type muxlockMany struct {
 
 func (m muxlockMany) FenceOf(i int) uint64 { return m.locks[i].Fence() }
 
-// Until is that of the first to run out.
+// Until returns when the first of the locks ends.
 func (m muxlockMany) Until() time.Time {
 	return slices.MinFunc(m.locks, func(a, b *engine.Lock) int { return a.Until().Compare(b.Until()) }).Until()
 }
