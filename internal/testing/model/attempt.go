@@ -174,7 +174,7 @@ func (x *search) hold(a int) {
 	}
 }
 
-// deliver executes an attempt's messages that are under way to a master.
+// deliver executes the messages that an attempt has under way to a master.
 func (x *search) deliver(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	at, c := &s.attempts[a], &s.columns[i]

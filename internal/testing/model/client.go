@@ -6,7 +6,7 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// This file is how an engine finds out which masters may vote, as in pipeline/member.go.
+// This file has how an engine finds out which masters may vote, as in pipeline/member.go.
 
 // names are the run_ids as text.
 var names = func() (names [256]string) {
@@ -112,7 +112,7 @@ func (x *search) admit(client, i int) {
 		x.goes(&t, step{"sees that it was a replica", by, on, 0})
 	}
 	if c := &s.columns[i]; x.votes(c, client) && c.set == s.clients[client] && x.counts(c, client, c.mark) {
-		return // the master votes: the client need not look again
+		return // the master votes, so the client need not look again
 	}
 	t := *s
 	c := &t.columns[i]

@@ -18,9 +18,9 @@
 //     again, and a raise then counts that must not (no clock, an acquire is executed twice).
 //   - Only engines admit a restarted master; setting it up again never does.
 //
-// Both would also break if a server gets an older state of its own data back and keeps running, while a client sleeps and
-// sees nothing of it: SWAPDB there and back, with an admission in between. A client that meets both marks believes
-// neither, because a mark that disappeared no longer counts.
+// SWAPDB there and back, with an admission in between, gives a running server an older state of its data. Both rules would
+// break then for a client that sleeps meanwhile. A client that meets both marks believes neither, because a mark that
+// disappeared no longer counts.
 //
 // The search assumes that leases run at the same rate everywhere (the wait includes the drift allowance), and that 64-bit
 // fingerprints of states differ. It does not cover more than three masters.
@@ -61,7 +61,7 @@
 //	fenced, a master is flushed                                              626,089
 //
 // The flush of a master leaves out how it is admitted again, which the first model has. TestEachRuleOfTheLineIsNeeded
-// leaves out one rule at a time. That somebody is served, and in which order, is no part of the search.
+// leaves out one rule at a time. The search does not show that somebody is served, or in which order.
 //
 // # Sets and permits
 //
@@ -89,9 +89,9 @@
 //
 // TestEachRuleOfSeveralNamesIsNeeded leaves out one rule at a time. The sets have no fencing: that is about each name alone.
 //
-// A permit is a slot with a key of its own, and a master grants the first slot of a request that is free. The same must hold
-// of slots, and two properties more: no more hold than there are permits, and an attempt wins one slot at most. These are all
-// states of three masters (6,591,720 together):
+// A permit is a slot with a key of its own. A master grants the first free slot of a request. Slots have the properties of
+// names, and two more: no more hold than there are permits, and an attempt wins one slot at most. These are all states of
+// three masters (6,591,720 together):
 //
 //	two attempts, two permits                                                 8,982
 //	longer leases                                                            79,152
@@ -105,8 +105,8 @@
 //	three attempts, two permits                                           1,270,830
 //	three attempts, three permits, each asks for two                      2,206,323
 //
-// TestEachRuleOfPermitsIsNeeded leaves out one rule at a time. Where masters count two permits
-// each, three masters have six, enough for three holders with two masters each. Extends and fencing are as of any lock.
+// TestEachRuleOfPermitsIsNeeded leaves out one rule at a time. If each master counted two permits, three masters would have
+// six, enough for three holders with two masters each. Extends and fencing are those of any lock.
 //
 // # Readers and writers
 //
@@ -147,6 +147,6 @@
 // TestEachRuleOfReadersIsNeeded leaves out one rule at a time. Two rules turned out not to be needed, and three of the
 // configurations are without them. A reader's acquire may look first and add its token in a second step, as no server adds
 // a token to a string; with a key for readers and another for writers, that breaks. And readers may increase registers, as
-// long as they have no fences. Masters do not restart with fencing: the first model has their admission. That a writer is
-// served at all, which intents are for, is no part of the search.
+// long as they have no fences. Masters do not restart with fencing: the first model has their admission. Intents are for
+// writers to be served at all. The search does not show that they are.
 package model

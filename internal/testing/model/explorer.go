@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// masters is how many all models have, except the first where a master is replaced.
+// masters is the number of masters in every model. Only the first model has four of them, where one is replaced.
 const masters = 3
 
-// An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten
-// million states share one, and the explorer misses a state, is about one in a million.
+// An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each state. Two of ten million
+// states share a fingerprint with a chance of one in a million. The explorer would then miss one of them.
 type explorer[S any] struct {
 	steps  func()                                                      // finds all next steps of state, and calls goes for each
 	forget func(*S)                                                    // clears what no later step depends on
-	enter  func(*S) (fingerprint uint64, counted int, broken property) // looks at a state; counted is for Result
+	enter  func(*S) (fingerprint uint64, counted int, broken property) // looks at a state; counted is for Result.Counted
 	text   func(*S) string
 
 	seed    maphash.Seed
 	seen    map[uint64]struct{}
-	came    []origin // by state, in the order of discovery
-	counted int      // the most so far
+	came    []origin // how each state was found, in the order of discovery
+	counted int      // largest so far, for Result.Counted
 
-	state  S // whose steps are being found
-	to     S // to which a step leads; a copy, so that the callers' states need no allocation
+	state  S // its steps are being found
+	to     S // where the latest step leads; a copy, so that the callers' states need no allocation
 	index  uint32
-	branch uint16 // index of the next step of that state
+	branch uint16 // index of the next step of state
 	next   []found[S]
 	broken *found[S]
-	breaks property // that the broken state breaks
+	breaks property // what the broken state breaks
 	pick   int      // index of the step to replay; -1: take all steps
 	picked struct {
 		state S
@@ -37,7 +37,7 @@ type explorer[S any] struct {
 
 // A Result is the outcome of a search.
 type Result struct {
-	States, Depth int      // how many there are, and how many steps away the furthest is
+	States, Depth int      // number of states, and of the steps to the furthest one
 	Counted       int      // the most tokens that count in one state, or the most attempts that have held
 	Broken        string   // the property that does not hold; "": all hold in every state
 	Trace         []string // the shortest way to the broken state
@@ -45,7 +45,7 @@ type Result struct {
 
 type origin struct {
 	from   uint32 // the state before
-	branch uint16 // and which of its steps
+	branch uint16 // index of the step that was taken there
 }
 
 type found[S any] struct {
@@ -53,7 +53,7 @@ type found[S any] struct {
 	index uint32
 }
 
-// search visits the states that can be reached, until one is broken or most were found (0: no limit).
+// search visits all states that steps reach. It ends at a broken state, or when it has found most states (0: no limit).
 func (x *explorer[S]) search(most int, starts ...S) (r Result) {
 	x.seed, x.seen, x.pick = maphash.MakeSeed(), make(map[uint64]struct{}), -1
 	for i := range starts {
@@ -96,7 +96,7 @@ func (x *explorer[S]) goes(s *S, t step) {
 	x.branch++
 }
 
-// happens takes the step of a fault of master i, unless so, which counts it in state, is most already.
+// happens takes the step of a fault of master i, unless the fault has occurred most times. so is its count, in state.
 func (x *explorer[S]) happens(what string, i int, so *uint8, most uint8, do func(*S)) {
 	if *so >= most {
 		return
@@ -156,7 +156,7 @@ func fingerprintOf[K, C comparable](seed maphash.Seed, core K, columns []C) uint
 	}{core, prints})
 }
 
-// where returns the masters whose columns are so, one bit each.
+// where returns the masters whose columns fulfil so, one bit each.
 func where[C any](columns []C, so func(*C) bool) (masters uint8) {
 	for i := range columns {
 		if so(&columns[i]) {

@@ -1,6 +1,6 @@
 package model
 
-// faults takes the steps that are faults of masters.
+// faults takes the steps in which masters fail.
 func (x *search) faults() {
 	m, s := x.m, &x.state
 	for i := range m.Masters {
@@ -42,7 +42,7 @@ func (x *search) faults() {
 		}
 		happens("databases are swapped", &s.swaps, m.Swaps, func(_ *state, c *column) {
 			c.data, c.other = c.other, c.data
-			c.since, c.other.since = 0, 0 // the times noted belong to another count of swaps
+			c.since, c.other.since = 0, 0 // a time is noted with the count of swaps, which has changed
 			c.waitsFor, c.other.waitsFor = noSet, noSet
 		})
 		happens("registers are deleted", &s.deletions, m.Deletions, func(_ *state, c *column) { c.registers, c.register = false, 0 })

@@ -10,21 +10,21 @@ import (
 )
 
 // A lineModel is a configuration of the line (package line), small enough to be searched completely. Its masters do what
-// scripts/wait.lua and scripts/pass.lua do, but are freer: a pass grants any fresh entry, whoever was named, and a
-// request grants a free name to any token in line. So the order of lines and the choice of the next holder, who is there
-// to hear a push, and what a holder knows, are all covered.
+// scripts/wait.lua and scripts/pass.lua do, but are freer. A pass grants any fresh entry, whoever was named. A request
+// grants a free name to any token in line. This covers every order of a line, every choice of the next holder, every
+// channel that somebody hears or does not, and everything that a holder may know.
 //
-// Requests, answers and pushes arrive late, never, and in any order. A token that was given up may be passed by its owner
-// at each master at any time, and as often as it likes: that covers late, lost and repeated passes.
+// Requests, answers and pushes arrive late, never, and in any order. The owner of a token that it gave up may pass
+// at each master at any time, and as often as it likes. This covers late, lost and repeated passes.
 type lineModel struct {
 	Name     string
 	Attempts int
-	Plain    uint8 // attempts that ask as a contender without a line does, one bit each
+	Plain    uint8 // attempts that ask without joining the line, one bit each
 	InLine   int   // at the start the first attempt holds the lock at a quorum, its other requests are under way, and the next so many are in line; 0: none has begun
 
 	TTL, Horizon uint8 // in ticks
-	Stale        uint8 // how old an entry may be to which a holder passes
-	AnyLease     uint8 // the masters' clocks step, and a lease that is passed on has any length up to that; 0: they do not
+	Stale        uint8 // age up to which a holder passes to an entry
+	AnyLease     uint8 // the masters' clocks step, so a lease that is passed on has any length up to this; 0: they do not step
 	Wait         uint8 // of a master before it votes again
 	Stays        uint8 // requests of a place after the first
 	Extensions   uint8 // of a lease
@@ -42,7 +42,7 @@ type lineModel struct {
 	Most  int // number of states after which a search ends early; 0: no limit
 }
 
-// A lineFault is a rule that is left out.
+// A lineFault leaves out one rule.
 type lineFault uint8
 
 const (
@@ -53,12 +53,12 @@ const (
 	votesWithoutWait
 	passIgnoresValue
 	deadChannelsHear
-	takesBack      // the owner deletes what it passed on, as long as nobody has answered
-	publishesFirst // and then the SET is refused
+	takesBack      // the passer deletes the key again while nobody has answered
+	publishesFirst // the push is sent before the SET, which is then refused
 	quorumTooSmall
 	foreignTokenCounts
 	passRaisesNothing
-	fenceOfPasser // what a pass grants is one more than the passer's, whatever the register has
+	fenceOfPasser // a pass grants the passer's token plus one, whatever the register has
 	noRaise
 	lateGrantIsRaised // a raise counts at a master whose grant came after the decision
 	deadGrantCounts
@@ -69,11 +69,11 @@ const (
 
 const (
 	maxPlaces = 3
-	// passed is the lease that is passed on, beside the age of the entry.
+	// passed is the lease in a pass, beside the age of the entry.
 	passed = 1
 )
 
-// A lineState is everything, as a state is.
+// A lineState is the masters, the messages under way, and what each attempt knows.
 type lineState struct {
 	lineCore
 	columns [masters]lineColumn
@@ -83,7 +83,7 @@ type lineCore struct {
 	now      uint8
 	broken   property
 	attempts [maxPlaces]lineAttempt
-	last     uint8  // the last holder's fencing token
+	last     uint8  // fencing token of the last holder
 	counted  uint32 // with Vanish: tokens that counted, one bit each
 	held     uint8  // attempts that have held, one bit each
 
@@ -95,7 +95,7 @@ type lineCore struct {
 type lineAttempt struct {
 	phase                   phase
 	token                   uint8 // its fencing token
-	floor                   uint8 // with Vanish: the largest token that counted when it began
+	floor                   uint8 // with Vanish: the largest token that had counted when the attempt began
 	place                   line.Place[tick]
 	stays                   uint8
 	until                   uint8
@@ -103,7 +103,7 @@ type lineAttempt struct {
 	extendedSince, extended uint8
 }
 
-// A lineColumn is a master, and everything that attempts know of it.
+// A lineColumn is a master, and what attempts know of the master.
 type lineColumn struct {
 	lineData
 	saved     lineData
@@ -119,28 +119,28 @@ type lineData struct {
 	line     [maxPlaces]lineEntry
 }
 
-// staleVersion is the version of an entry that is stale, whichever it was.
+// staleVersion replaces the version of an entry once the entry is stale.
 const staleVersion = 255
 
 // A lineEntry is a token in line.
 type lineEntry struct {
 	version uint8 // 0: it is not in line
 	stamp   uint8 // by the master's clock
-	dead    bool  // its channel belongs to a process before
+	dead    bool  // its channel ended with an earlier process of the master
 }
 
 // A lineAsk is what an attempt has asked a master, and the answers.
 type lineAsk struct {
 	join, stay uint8 // version of a request that is under way; 0: none
-	grant      offer // an answer or push under way that tells of the grant
-	more       offer // an answer under way that says that the token is there
+	grant      offer // an answer or push under way about the grant
+	more       offer // an answer under way: the key has the token already
 	seat       struct {
 		granted     bool
 		ends, fence uint8
 	}
-	mark    uint8 // under which the master votes, as the client knows
+	mark    uint8 // the master's mark, as the client knows it
 	extend  delivery
-	decided bool // it was among the grants when the token was decided
+	decided bool // the grant was seen when the token was decided
 	stored  bool // the grant was the token
 }
 
@@ -270,14 +270,14 @@ func (m *lineModel) ends(at *lineAttempt) {
 	}
 }
 
-// dropIfOver drops an offer of a lease that has run out.
+// dropIfOver drops an offer whose lease is over.
 func (o *offer) dropIfOver(at *lineAttempt, now uint8) {
 	if at.place.Waits() && at.ends(*o) <= now {
 		*o = offer{}
 	}
 }
 
-// ends returns the end of the lease that an offer tells of, as an attempt that waits reckons; 0: it does not count.
+// ends returns when the lease of an offer ends, as a waiting attempt reckons; 0: the offer does not count.
 func (at *lineAttempt) ends(o offer) uint8 {
 	var seat line.Seat[tick]
 	place := at.place

@@ -2,7 +2,7 @@ package model
 
 // This file is what masters do, and what happens to them.
 
-// deliver executes an attempt's requests and extends that are under way to a master.
+// deliver executes what an attempt has under way to a master: requests, and extends.
 func (x *lineSearch) deliver(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	q := &s.columns[i].asks[a]
@@ -31,7 +31,7 @@ func (x *lineSearch) deliver(a, i int) {
 	if c.lock.owner == m.owner(a) && (!m.Fencing || c.mark == q.mark && c.mark != 0) {
 		c.asks[a].extend = acknowledged
 		c.register = max(c.register, at.token)
-		if at.phase != raising { // a raise moves the expiry, too, but nobody counts on that
+		if at.phase != raising { // a raise moves the expiry, too, but nobody relies on it
 			c.lock.until = max(c.lock.until, s.now+m.TTL)
 		}
 	}
@@ -51,7 +51,7 @@ func (x *lineSearch) wait(t *lineState, a, i int, version uint8, join bool) {
 		return
 	case c.lock.owner == m.owner(a):
 		if o := (offer{version, c.lock.until - t.now, 0, q.mark}); m.Fencing || t.attempts[a].ends(o) > max(q.seat.ends, t.attempts[a].ends(q.grant)) {
-			q.more = o // else it tells nothing
+			q.more = o // else the answer tells nothing new
 		}
 		if m.Fencing {
 			q.more.mark = c.mark
@@ -74,7 +74,7 @@ func (x *lineSearch) wait(t *lineState, a, i int, version uint8, join bool) {
 	x.goes(t, step{"stands in line", by, on, 0})
 }
 
-// grant sets the key to the token of attempt a, with a fencing token that is larger than the register.
+// grant sets the key to the token of attempt a. The fencing token is larger than the register.
 func (c *lineColumn) grant(m *lineModel, a int, o offer, now uint8) {
 	c.lock = lock{m.owner(a), now + o.lease}
 	if m.Fencing {
@@ -84,7 +84,7 @@ func (c *lineColumn) grant(m *lineModel, a int, o offer, now uint8) {
 	c.asks[a].grant = o
 }
 
-// pass is scripts/pass.lua: release, undo and leaving in one.
+// pass is scripts/pass.lua, which releases, undoes and leaves.
 func (x *lineSearch) pass(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	at, c := &s.attempts[a], &s.columns[i]
@@ -142,7 +142,7 @@ func (c *lineColumn) passTo(m *lineModel, b int, o offer, now uint8) {
 	}
 }
 
-// faults takes the steps that are faults of masters.
+// faults takes the steps in which masters fail.
 func (x *lineSearch) faults() {
 	m, s := x.m, &x.state
 	for i := range masters {
@@ -179,7 +179,7 @@ func (x *lineSearch) faults() {
 	}
 }
 
-// restart ends all connections. Answers of the process before may still arrive.
+// restart ends all connections. Answers of the old process may still arrive.
 func (c *lineColumn) restart(m *lineModel, now uint8) {
 	c.votesFrom = now + m.Wait
 	if m.Fencing {

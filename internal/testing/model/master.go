@@ -7,19 +7,19 @@ import (
 )
 
 // A master is the data that the scripts read and change on one server. Descriptions, run_ids, nonces and token values are
-// numbers here; 0 means none. There is one register, which all names share. TestMasterAgreesWithTheScripts compares a
-// master with a server that runs the Lua.
+// numbers here; 0 means none. There is one register, which all names share. TestMasterRuleAgreesWithTheScripts
+// compares a master with a server that runs the Lua.
 type master struct {
 	run uint8 // run_id of the process
 	data
 }
 
-// data is the part of a master that a snapshot, a copy or another database contains.
+// data is what a snapshot, a copy or another database contains of a master.
 type data struct {
 	set          uint8 // the description
 	mark, ticket mark
-	since        uint8 // 1 plus the time of the ticket by the clock that clients share; 0: not known
-	waitsFor     uint8 // the set for which since was noted; an entry for an earlier one is not kept, since only its clients would use it
+	since        uint8 // 1 plus the time of the ticket, by the clients' shared clock; 0: not known
+	waitsFor     uint8 // the set for which since was noted; an entry for an earlier set is not kept, since only clients of that set would use it
 	registers    bool  // the registers exist
 	register     uint8
 	locks        [maxNames]lock
@@ -28,7 +28,7 @@ type data struct {
 // A mark is a fencing.Mark.
 type mark struct {
 	nonce, run uint8
-	copied     bool // it names another member, from which the data was copied
+	copied     bool // it names another member: the data was copied from there
 }
 
 type lock struct{ owner, until uint8 }

@@ -22,13 +22,13 @@ type Model struct {
 	Names             int       // 0: one
 	Clients           int       // engines, each with its own admissions; 0: every master votes
 	Registers         [][]uint8 // at the start; one search begins from each
-	Hints             []uint8   // that an acquire may carry; nil: 0
+	Hints             []uint8   // what an acquire may carry; nil: 0
 
 	TTL, Horizon uint8   // in ticks; Horizon 0: no clock, and a lock may vanish at any time
 	Wait         uint8   // of a master before it is admitted
 	HandOvers    uint8   // of a lease
 	Extensions   uint8   // of a lease
-	Duplicate    message // kind of message of which one is delivered twice
+	Duplicate    message // one message of this kind is delivered twice
 
 	// How often each fault may occur:
 	Crashes   uint8 // a master restarts empty
@@ -39,9 +39,9 @@ type Model struct {
 	Deletions uint8 // the registers of a master are deleted
 	Jumps     uint8 // a master's clock jumps ahead, and its locks expire
 
-	Durable    bool        // a crash loses no data, and clients know that
-	Lost       int         // number of masters that are flushed at the start
-	Counted    uint8       // the largest token that counted before the start
+	Durable    bool        // a crash loses no data, and clients know it
+	Lost       int         // masters flushed at the start
+	Counted    uint8       // the largest token that had counted before the start
 	Operations []operation // one per operator, who may be cut at any step and begin again
 	Begins     uint8       // how often operators may begin; 0: without limit
 	Blank      bool        // nothing is set up at the start
@@ -55,7 +55,7 @@ type Model struct {
 	Most  int // number of states after which a search ends early; 0: no limit
 }
 
-// A message is a kind of message that may be delivered once more, at any time.
+// A message is a kind of message. One of the kind Duplicate may be delivered once more, at any time.
 type message uint8
 
 const (
@@ -64,7 +64,7 @@ const (
 	extends
 )
 
-// A Fault is a rule that is left out.
+// A Fault leaves out one rule.
 type Fault uint8
 
 const (
@@ -92,18 +92,18 @@ const (
 	JoinsWithoutWait
 	AnyAdmission      // a mark counts with any nonce
 	AnyMember         // a mark counts with any member
-	GoneMarkCounts    // a mark that disappeared counts when it is back
+	GoneMarkCounts    // a mark counts again after it was away
 	KeepsAnyMark      // a restarted master keeps its vote with any mark
 	MissingIsZero     // a missing register starts again from 0
 	PlainExtend       // an extend compares neither set nor mark
 	TicketNamesNobody // a ticket counts for any process and member
-	AgeOfAnySet       // a master that waited for one set need not wait for another
+	AgeOfAnySet       // a master that has waited for one set need not wait for another
 	SetUpMarksRestarted
 	SetUpInOneStep
 	RecoverFromZero // the registers of a recovered set start again from 0
 )
 
-// A property is one that must hold in every state, one bit each.
+// A property must hold in every state. Each has one bit.
 type property uint8
 
 const (
@@ -125,10 +125,10 @@ func (p property) String() string {
 		tooMany: "more hold than there are permits", wonTwice: "an attempt wins two permits"}[p]
 }
 
-// has reports whether a property is among those to check (0: all).
+// has reports whether q is among the properties p to check (0: all).
 func (p property) has(q property) bool { return p == 0 || p&q != 0 }
 
-// notes notes that a property is broken, if it is the first one and is among those to check.
+// notes notes the first broken property. It ignores properties that are not among only.
 func (p *property) notes(only, broken property, isBroken bool) {
 	if isBroken && *p == 0 && only.has(broken) {
 		*p = broken

@@ -88,7 +88,7 @@ func (x *search) begin(n int) {
 	found := 0
 	for i := range m.Masters {
 		c := &t.columns[i]
-		if m.Operations[n] != replaces && !m.concerns(n, c) { // what a replacement finds at the old master matters, too
+		if m.Operations[n] != replaces && !m.concerns(n, c) { // a replacement looks at the old master, too
 			continue
 		}
 		admitted := c.set != noSet && fencing.ParseMark(c.mark.text()).Admits(names[c.run], "m")

@@ -11,7 +11,8 @@ const (
 	astray // sent, on a connection that broke
 )
 
-// isOvertaken reports whether a later message may be executed. If the acquire has not been, the connection broke.
+// isOvertaken reports whether a later message may be executed. With cuts it may overtake an acquire that is under way: the
+// connection of the acquire has broken then.
 func (p *passage) isOvertaken(cuts bool) bool {
 	if *p == sent && cuts {
 		*p = astray

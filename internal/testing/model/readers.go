@@ -10,13 +10,13 @@ import (
 
 // A readersModel is a configuration of readers and writers of one name, small enough to be searched completely.
 //
-// A master has one key for the name. A writer's key is a string, its token. The readers' key is a set of tokens. Each has an
-// expiry by the master's clock, and the key expires with the last of them. A writer is granted if there is no key. A reader
-// is granted, in one step, unless a writer has the key or an intent lives. An intent is a key of its own: a refused writer
-// sets it, and it refuses new readers for a while.
+// A master has one key for the name. A writer's key is a string, its token. The readers' key is a set of tokens. Each
+// token has an expiry by the master's clock, and the key expires with the last token. A writer is granted if there is no key.
+// A reader is granted, in one step, unless a writer has the key or an intent lives. An intent is a key of its own. A refused
+// writer sets the intent, which then refuses new readers for a while.
 //
-// Messages arrive late or never, and nobody knows which. A process may hand over a writer's lease to its next writer: that is
-// the same state, so there is no such step.
+// Messages arrive late or never, and nobody knows which. A process may hand over a writer's lease to its next writer.
+// That would lead to the same state, so there is no such step.
 type readersModel struct {
 	Name   string
 	Claims []claim // of each attempt
@@ -42,32 +42,32 @@ type claim struct {
 	ttl   uint8
 }
 
-// A readersFault is a rule that is left out.
+// A readersFault leaves out one rule.
 type readersFault uint8
 
 const (
 	manyOrOne           readersFault = iota
-	countsReaders                    // a counter has the place of the tokens
+	countsReaders                    // the key has a counter, no tokens
 	looksFirst                       // a reader's acquire looks whether it may, and adds its token in a second step
-	ownKey                           // and readers have a key of their own
+	ownKey                           // as looksFirst, and readers have a key of their own
 	latestCame                       // the key expires with the reader that came last
 	latestExtended                   // the key expires with the reader that extended last
 	expiryStays                      // a release leaves the expiry of the key
 	extendAdds                       // an extend adds the token if it is gone
 	intentVotes                      // a master that has an intent votes for its writer
-	callersClock                     // readers are removed by the clock of a caller, which is a tick ahead
+	callersClock                     // the caller's clock removes readers, and is a tick ahead
 	oneReads                         // one grant is enough to read
 	releasesAny                      // a writer's release does not compare
 	restartVotes                     // a restarted master votes at once
-	restartReads                     // and only on readers
-	readerHandsOver                  // to a writer of its process
-	readersHaveFences                // and raise no register to them
-	readersOnlyIncrease              // the registers, and have no fence
+	restartReads                     // a restarted master votes at once, but only for readers
+	readerHandsOver                  // a reader hands its lease over to a writer of its process
+	readersHaveFences                // readers have fences, and raise no register to them
+	readersOnlyIncrease              // readers increase the registers, and have no fence
 )
 
 const readersAttempts = 4
 
-// A readersState is everything, as a state is.
+// A readersState is the masters, the messages under way, and what each attempt knows.
 type readersState struct {
 	readersCore
 	columns [masters]readersColumn
@@ -84,13 +84,13 @@ type readersCore struct {
 
 type readersAttempt struct {
 	phase            phase
-	readers, writers uint8 // of its process, who hold by its lease
+	readers, writers uint8 // how many of its process hold by its lease
 	token            uint8 // its fence
 	since, until     uint8
 	extended         uint8 // 1 plus the time of its extension; 0: not yet
 }
 
-// A readersColumn is a master, and everything that attempts have asked it.
+// A readersColumn is a master, and what attempts have asked the master.
 type readersColumn struct {
 	writer    lock
 	readers   [readersAttempts]uint8 // expiry of each token; 0: it is not in the set
@@ -105,11 +105,11 @@ type readersColumn struct {
 type readersAsk struct {
 	acquire  passage
 	granted  bool
-	refused  bool  // and may set an intent, as often as it likes
+	refused  bool  // the writer may set an intent, as often as it likes
 	released bool  // its release was executed
 	fence    uint8 // of the grant
 	extend   delivery
-	decided  bool // it was among the grants when the fence was decided
+	decided  bool // the grant was seen when the fence was decided
 	stored   bool // the grant was the fence
 }
 
@@ -124,7 +124,7 @@ func (m *readersModel) quorum(a int) int {
 	return quorum.Size(masters)
 }
 
-// after returns the time that is an attempt's lease later. All times beyond the horizon are alike.
+// after returns when a lease of an attempt ends that begins at from. All times beyond the horizon are alike.
 func (m *readersModel) after(from uint8, a int) uint8 { return m.limit(from + m.Claims[a].ttl) }
 
 func (m *readersModel) limit(at uint8) uint8 { return min(at, m.Horizon+1) }
@@ -211,7 +211,7 @@ func (m *readersModel) forget(s *readersState) {
 	}
 }
 
-// awaitsReaders reports whether a master will be asked by a reader, which an intent would refuse.
+// awaitsReaders reports whether a reader will ask a master. An intent would refuse the reader.
 func (m *readersModel) awaitsReaders(s *readersState, c *readersColumn) bool {
 	for a, claim := range m.Claims {
 		if claim.reads && (s.attempts[a].phase == idle || c.asks[a].acquire != nowhere) {
@@ -221,7 +221,7 @@ func (m *readersModel) awaitsReaders(s *readersState, c *readersColumn) bool {
 	return false
 }
 
-// isGone reports whether nothing that an attempt has under way to a master changes the master.
+// isGone reports whether no message from an attempt can change a master any more.
 func (m *readersModel) isGone(c *readersColumn, a int) bool {
 	switch q := &c.asks[a]; {
 	case q.acquire != nowhere || c.has(a):

@@ -2,9 +2,9 @@ package model
 
 import "slices"
 
-// This file is what masters do, what is under way to them, and what happens to them.
+// This file has what masters do, what is under way to masters, and their restarts.
 
-// deliver takes the steps of what an attempt has for a master.
+// deliver takes the steps in which a message from an attempt reaches a master.
 func (x *readersSearch) deliver(a, i int) {
 	m, q := x.m, &x.state.columns[i].asks[a]
 	if q.acquire != nowhere {
@@ -64,7 +64,7 @@ func (x *readersSearch) acquire(a, i int) {
 	x.goes(&t, step{"is granted", int8(a), int8(i), 0})
 }
 
-// remove removes the readers that ran out.
+// remove removes the readers whose leases are over.
 func (c *readersColumn) remove(m *readersModel, now uint8) {
 	if m.Fault == callersClock {
 		now++
@@ -76,7 +76,7 @@ func (c *readersColumn) remove(m *readersModel, now uint8) {
 	}
 }
 
-// add adds a reader, or makes its expiry a later one. The key expires with the longest reader, or else with the latest.
+// add adds a reader, or moves its expiry later. The key expires with the reader whose lease is longest, or else with the latest.
 func (c *readersColumn) add(a int, until uint8, latest bool) {
 	c.readers[a] = max(c.readers[a], until)
 	if c.until = slices.Max(c.readers[:]); latest {
@@ -103,7 +103,7 @@ func (x *readersSearch) extend(a, i int) {
 	q.extend = notSent
 	switch {
 	case c.writer.owner == uint8(a+1):
-		if c.register = max(c.register, at.token); at.phase != raising { // nobody counts on an expiry that a raise moves
+		if c.register = max(c.register, at.token); at.phase != raising { // a raise moves the expiry, too, but nobody relies on it
 			c.writer.until = max(c.writer.until, until)
 		}
 		q.extend = acknowledged
@@ -143,7 +143,7 @@ func (x *readersSearch) release(a, i int) {
 	x.goes(&t, step{"releases", int8(a), int8(i), 0})
 }
 
-// expire ends what has run out.
+// expire ends the writer, the readers and the intent whose time is over.
 func (c *readersColumn) expire(now uint8) {
 	c.writer.expire(now)
 	if c.until <= now {

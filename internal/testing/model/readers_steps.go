@@ -81,7 +81,7 @@ func (x *readersSearch) asks(a int) {
 	x.goes(&t, step{"asks", int8(a), -1, 0})
 }
 
-// decide has an attempt hold, or raise the registers first, if a quorum has granted. With fences it does so once for each
+// decide has an attempt hold, or raise the registers first, if a quorum has granted. With fences it decides once for each
 // quorum of the grants: the other grants are lost or too late.
 func (x *readersSearch) decide(a int) {
 	m, s := x.m, &x.state
@@ -128,7 +128,7 @@ func (x *readersSearch) fenced(t *readersState, a int, seen uint8) (stored bool)
 	return false
 }
 
-// storedByQuorum reports whether the fence of a writer that raises counts.
+// storedByQuorum reports whether the fence of a raising writer counts.
 func (x *readersSearch) storedByQuorum(a int) bool {
 	columns := x.state.columns[:]
 	granted := where(columns, func(c *readersColumn) bool { return c.asks[a].decided })

@@ -46,7 +46,7 @@ func numberOf(s fencing.Set) uint8 {
 	return uint8(max(0, slices.IndexFunc(sets[:], func(other fencing.Set) bool { return s.Is(other) })))
 }
 
-// foreign reports whether a client of the set ours must not change a master that shows a description.
+// foreign reports whether a client of the set ours must leave a master alone because of the description it shows.
 func foreign(shown, ours uint8) bool {
 	return shown != noSet && shown != ours && sets[ours].Over(sets[shown]) != nil
 }
@@ -69,9 +69,9 @@ type question struct {
 }
 
 type answer struct {
-	set     uint8 // set that the masters shall become
+	set     uint8 // set that the masters shall get
 	before  uint8 // set before a replacement
-	back    bool  // what was switched and restarted is put back
+	back    bool  // masters that were switched and then restarted are put back
 	refused bool
 }
 

@@ -7,16 +7,16 @@ import (
 	"muxlock/internal/quorum"
 )
 
-// A severalModel is a configuration in which each attempt asks for several keys at once: it gets all keys of a set of names,
-// or one permit, the first free slot of a choice. It is small enough to be searched completely.
+// A severalModel is a configuration in which each attempt asks for several keys at once. The attempt gets all keys of a set of
+// names, or one permit: the first free slot of a choice. The model is small enough to be searched completely.
 //
 // A master gets one acquire for all keys, each with a token of its own. Of a set it sets every key or none, of a choice the
-// first that is free. Every key is undone or released with a message of its own: the set of an attempt that did not win it,
-// the slots beside the one that was won. Messages arrive late or never, and nobody knows which.
+// first that is free. Every key is undone or released with a message of its own. An attempt that did not win undoes all its
+// keys; the winner of a slot undoes the other slots. Messages arrive late or never, and nobody knows which.
 type severalModel struct {
 	Name   string
 	Sets   []keySet // of each attempt
-	Orders [][]int  // in which attempts may ask for the slots of a choice, and each chooses one; nil: they ask for all
+	Orders [][]int  // of the slots of a choice: each attempt picks one order; nil: attempts ask for sets
 
 	TTL, Horizon uint8 // in ticks
 	Wait         uint8 // of a master before it votes again
@@ -30,7 +30,7 @@ type severalModel struct {
 	Most  int // number of states after which a search ends early; 0: no limit
 }
 
-// A severalFault is a rule that is left out.
+// A severalFault leaves out one rule.
 type severalFault uint8
 
 const (
@@ -42,15 +42,15 @@ const (
 	anyNameVotes
 	tokensAreReused  // the second attempt is a retry of the first
 	oneByOne         // the names are taken in order, and validity counts from the last
-	dropsReleaseOnly // a release that waits is dropped, and the acquire before it is sent
+	dropsReleaseOnly // a waiting release is dropped, and the acquire before it is sent
 	longestCounts    // a set is valid as long as any of its names
 
 	// Of permits:
-	countsUnits    // a master counts its permits, and has no slots: any of its units is a vote
+	countsUnits    // masters count permits and have no slots: any permit of a master is a vote
 	anySlotVotes   // votes are added up, whichever slot they are for
 	grantsEach     // a master grants every slot that is free, and votes for each
 	fromCompletion // validity counts from when the permit is won
-	surplusStays   // what was granted beside the slot that was won is forgotten
+	surplusStays   // the winner forgets what was granted beside its slot
 )
 
 const severalKeys = 3
@@ -67,7 +67,7 @@ func (s keySet) all(yield func(key int) bool) {
 	}
 }
 
-// A severalState is everything, as a state is.
+// A severalState is the masters, the messages under way, and what each attempt knows.
 type severalState struct {
 	severalCore
 	columns [masters]severalColumn
@@ -84,14 +84,14 @@ type severalCore struct {
 type severalAttempt struct {
 	phase    phase
 	asked    keySet // by its latest acquire: all of its set
-	order    uint8  // index of its order
-	has      keySet // that it holds
+	order    uint8  // index in Orders
+	has      keySet // what it holds
 	since    uint8
 	until    [severalKeys]uint8
 	extended uint8 // 1 plus the time of its extension; 0: not yet
 }
 
-// A severalColumn is a master, and everything that attempts have asked it.
+// A severalColumn is a master, and what attempts have asked the master.
 type severalColumn struct {
 	locks     [severalKeys]lock
 	votesFrom uint8
@@ -130,7 +130,7 @@ func (m *severalModel) owner(a int) uint8 {
 	return uint8(a + 1)
 }
 
-// after returns the time that is so many ticks later. All times beyond the horizon are alike.
+// after returns the time so many ticks after from. All times beyond the horizon are alike.
 func (m *severalModel) after(from, ticks uint8) uint8 { return min(from+ticks, m.Horizon+1) }
 
 // until returns the end of a holder's validity: the least of its keys'.
@@ -163,7 +163,7 @@ func (x *severalSearch) enter(s *severalState) (fingerprint uint64, counted int,
 	return fingerprintOf(x.seed, s.severalCore, s.columns[:]), bits.OnesCount8(s.held), s.broken
 }
 
-// check looks for too many holders, a key with two, a holder without a quorum, and keys without anybody to release them.
+// check looks for too many holders, a key with two holders, a holder without a quorum, and keys that nobody will release.
 func (m *severalModel) check(s *severalState) {
 	var holders [severalKeys]int
 	all := 0
@@ -185,8 +185,7 @@ func (m *severalModel) check(s *severalState) {
 	}
 }
 
-// standing returns the number of masters that have some keys of an attempt. Masters that restarted and do not vote count,
-// too.
+// standing returns how many masters have some keys of an attempt. A restarted master that does not vote yet counts, too.
 func (m *severalModel) standing(s *severalState, a int, some keySet) int {
 	return bits.OnesCount8(where(s.columns[:], func(c *severalColumn) bool {
 		return c.of(m.owner(a))&some == some || s.now < c.votesFrom
@@ -227,7 +226,7 @@ func (m *severalModel) forget(s *severalState) {
 	}
 }
 
-// isGone reports whether a master has no such key of an attempt, and will have none, unless the attempt asks again.
+// isGone reports whether a master has no such key of an attempt, and will have none unless the attempt asks again.
 func (m *severalModel) isGone(c *severalColumn, a, key int) bool {
 	return c.asks[a].acquire == nowhere && c.locks[key].owner != m.owner(a) && m.Fault != tokensAreReused
 }

@@ -1,13 +1,13 @@
 package model
 
-// This file is what masters do, what is under way to them, and what happens to them.
+// This file has what masters do, what is under way to masters, and their restarts.
 
-// deliver takes the steps of what an attempt has for a master.
+// deliver takes the steps in which a message from an attempt reaches a master.
 func (x *severalSearch) deliver(a, i int) {
 	switch x.state.columns[i].asks[a].acquire {
 	case unsent:
 		x.send(a, i)
-		return // what follows waits behind it
+		return // extends and releases wait behind the acquire
 	case sent, astray:
 		x.acquire(a, i)
 	}
@@ -15,8 +15,8 @@ func (x *severalSearch) deliver(a, i int) {
 	x.release(a, i)
 }
 
-// send sends an acquire that waits, or drops it. It may be dropped when the release of any of its keys waits behind it.
-// Which of them wait does not matter: the others find nothing to release.
+// send sends a waiting acquire, or drops it. An acquire may be dropped when the release of any of its keys waits behind it.
+// It does not matter which releases wait: the others find nothing to release.
 func (x *severalSearch) send(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	t := *s
@@ -66,7 +66,7 @@ func (x *severalSearch) acquire(a, i int) {
 	x.goes(&t, step{what, int8(a), int8(i), 0})
 }
 
-// grants returns which of the free keys a master grants to an attempt: all of a set or none, the first of a choice.
+// grants returns which of the free keys a master grants to an attempt: all of a set or none, or the first of a choice.
 func (m *severalModel) grants(at *severalAttempt, free keySet) (granted keySet) {
 	if m.Orders == nil {
 		if at.asked&^free != 0 && m.Fault != anyNameVotes {
@@ -104,7 +104,7 @@ func (x *severalSearch) extend(a, i int) {
 	}
 }
 
-// release executes the releases of an attempt, each by itself: of all keys, or of those beside the ones that it holds.
+// release executes the releases of an attempt, each by itself. A holder releases the keys that it does not hold.
 func (x *severalSearch) release(a, i int) {
 	m, s := x.m, &x.state
 	at := &s.attempts[a]

@@ -90,7 +90,7 @@ func (m *severalModel) asks(t *severalState, a int, some keySet) {
 	}
 }
 
-// decide has an attempt take what a quorum has granted: its set, or a slot.
+// decide has an attempt take its set, or a slot, if a quorum has granted it.
 func (x *severalSearch) decide(a int) {
 	m, s := x.m, &x.state
 	granted := where(s.columns[:], func(c *severalColumn) bool { return c.asks[a].granted != 0 })
@@ -111,7 +111,7 @@ func (x *severalSearch) decide(a int) {
 	}
 }
 
-// choose has an attempt take a slot that a quorum has granted. granted are the masters that have granted any.
+// choose has an attempt take a slot that a quorum has granted. granted are the masters that have granted any slot.
 func (x *severalSearch) choose(a int, granted uint8) {
 	m := x.m
 	anySlot := m.Fault == anySlotVotes || m.Fault == countsUnits
@@ -128,7 +128,7 @@ func (x *severalSearch) choose(a int, granted uint8) {
 	}
 }
 
-// takes has an attempt hold some keys. twice says that it has won others, too.
+// takes has an attempt hold some keys. twice says that the attempt has won other keys, too.
 func (x *severalSearch) takes(a int, some keySet, votes uint8, twice bool) {
 	m, t := x.m, x.state
 	at := &t.attempts[a]

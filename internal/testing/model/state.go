@@ -21,8 +21,8 @@ type core struct {
 	broken    property // the property that does not hold; 0: all hold
 	repeated  bool     // a message was delivered twice
 	attempts  [maxAttempts]attempt
-	clients   [maxClients]uint8                       // the set that it adopted
-	last      [maxNames]struct{ token, handed uint8 } // of the last holder's fence
+	clients   [maxClients]uint8                       // the set that each client adopted
+	last      [maxNames]struct{ token, handed uint8 } // fence of each name's last holder
 	operators [maxOperators]operator
 
 	crashes, flushes, saves, rollbacks, copies, swaps, deletions, jumps, begins uint8 // counts so far
@@ -44,7 +44,7 @@ func (p phase) String() string { return [...]string{"", "asks", "raises", "holds
 type attempt struct {
 	phase                   phase
 	hint, token             uint8
-	floor                   uint8 // the largest token that counted when it began
+	floor                   uint8 // the largest token that had counted when the attempt began
 	since, until            uint8
 	extending               bool
 	extendedSince, extended uint8
@@ -60,7 +60,7 @@ func (at *attempt) client(m *Model, a int) int {
 	return m.client(a)
 }
 
-// A column is a master, and everything that attempts, clients and operators know of it.
+// A column is a master, and what attempts, clients and operators know of the master.
 type column struct {
 	kind uint8 // its role in the configuration
 	master
@@ -117,7 +117,7 @@ type view struct {
 	gathered  uint16 // of a target: the largest register read
 }
 
-// takes notes that an attempt has a new holder, and checks that its fence is larger.
+// takes notes that an attempt has a new holder, and checks that the fence has grown.
 func (m *Model) takes(s *state, a int) {
 	if !m.timed() || !m.Only.has(fenceNotLarger) {
 		return
