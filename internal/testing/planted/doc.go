@@ -1,4 +1,4 @@
-// Command planted breaks the product in one place at a time, and says which test sees that:
+// Command planted breaks the product in one place at a time, and says which test sees the fault:
 //
 //	make planted              all faults
 //	make planted PART=3/10    the third tenth of them
@@ -8,12 +8,12 @@
 // engine.go, scripts.go). The tree stays as it is: go build -overlay reads the replaced file in its place.
 //
 // The simulator (internal/testing/sim) looks for each fault first, for at most -schedules, and stops at the first
-// violation. If it sees none, or takes too long, the tests run that the fault names. A test counts only if it passes
-// without the fault. Lua runs on real servers alone, so the simulator plays no faults of scripts.
+// violation. If the simulator sees none, or takes too long, the tests run that the fault names. A test counts only if it
+// passes without the fault. Lua runs on real servers alone, so the simulator plays no faults of scripts.
 //
 // A fault that survives is a defect of the tests. The exit status is 1 then.
 //
-// A mutant is a small change that a rule makes (mutant.go): an operator is another, a condition is negated, and so on. Only
-// the tests of the package look for it. One that changes nothing that can be seen has a line in explained.txt. The exit
-// status is 1 if another one survives, or if a line names a mutant that does not.
+// A mutant is a small change made by a rule (mutant.go): an operator is another, a condition is negated, and so on. Only the
+// tests of the package look for mutants. A mutant without any visible effect has a line in explained.txt. The exit status is 1
+// if a mutant without a line survives, or if a line names a mutant that is killed or not there.
 package main

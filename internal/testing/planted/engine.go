@@ -1,6 +1,6 @@
 package main
 
-// engines are faults of engine and of what is built on it.
+// engines are faults of engine and of the packages built on engine.
 var engines = []fault{
 	{
 		what: "an attempt that failed is not released", file: "engine/contend.go",

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// A fault is a rule that production code breaks once old is replaced by new.
+// A fault makes production code break a rule: old is replaced by new.
 type fault struct {
-	what     string // what the code does then
+	what     string // the code does with the fault
 	file     string // from the top of the repository
 	old, new string // old is in the file once
-	tests    string // beside the simulator: packages, each with what is run of it, as "engine TestA|TestB; scripts TestC"
+	tests    string // beside the simulator: packages, each with a pattern of tests, as "engine TestA|TestB; scripts TestC"
 }
 
 // faults are all.
@@ -43,8 +43,8 @@ func (f fault) named() iter.Seq2[string, string] {
 	}
 }
 
-// planted returns the files that the fault changes, with their text. A script is called by its SHA-1, which
-// changes with it.
+// planted returns the files that the fault changes, with their text. A script is called by its SHA-1, so the constant for the
+// SHA-1 changes, too.
 func (f fault) planted(top string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(top, f.file))
 	if err != nil {

@@ -133,7 +133,7 @@ func newRunner() (*runner, error) {
 // played matches the simulator's line of how many schedules it played.
 var played = regexp.MustCompile(`(\d+) of \d+ schedules`)
 
-// plant returns what sees the fault; "": nothing does.
+// plant returns the name of what sees the fault; "": nothing sees it.
 func (r *runner) plant(f fault) (by string, err error) {
 	files, err := f.planted(r.top)
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 	return "", nil
 }
 
-// overlay writes the changed files into a new directory, and beside them the list that go build -overlay reads.
+// overlay writes the changed files into a new directory, and the list for go build -overlay beside them.
 func (r *runner) overlay(files map[string]string) (dir, list string, err error) {
 	if dir, err = os.MkdirTemp(r.dir, "fault"); err != nil {
 		return "", "", err
@@ -209,7 +209,7 @@ func (r *runner) test(pkg, pattern, dir, list string, args ...string) (red bool,
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// firstRed returns the first test that failed; if a panic ended them, all that ran.
+// firstRed returns the first test that failed, or the whole pattern if a panic ended the tests.
 func firstRed(text, pattern string) string {
 	if m := failed.FindStringSubmatch(text); m != nil {
 		return m[1]

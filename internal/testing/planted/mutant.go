@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// swaps are what may stand for an operator.
+// swaps are the operators that may replace an operator.
 var swaps = map[token.Token][]token.Token{
 	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
 	token.EQL: {token.NEQ}, token.NEQ: {token.EQL}, token.LAND: {token.LOR}, token.LOR: {token.LAND},
@@ -21,7 +21,7 @@ var swaps = map[token.Token][]token.Token{
 	token.BREAK: {token.CONTINUE}, token.CONTINUE: {token.BREAK},
 }
 
-// others are what may stand for a name.
+// others are the names that may replace a name.
 var others = map[string]string{"min": "max", "max": "min", "true": "false", "false": "true"}
 
 // A mutant is a file with one change.
@@ -34,14 +34,14 @@ type mutant struct {
 type mutator struct {
 	file, text string
 	set        *token.FileSet
-	function   string // that it is in
+	function   string // the function being visited
 	all        []mutant
 	known      map[string]int // how many mutants have the name
 }
 
-// mutantsOf returns the mutants of a file, always in the same order. An operator, min, max, true or false is another; a number
-// in a function is one more; a condition is negated; an assignment or a call is left out. Values of constants stay, because a
-// test would say them again.
+// mutantsOf returns the mutants of a file, always in the same order. An operator, min, max, true or false is replaced by
+// another; a number in a function is one more; a condition is negated; an assignment or a call is left out. Values of constants
+// stay, because a test would only repeat the value.
 func mutantsOf(top, file string) ([]mutant, error) {
 	text, err := os.ReadFile(filepath.Join(top, file))
 	if err != nil {
@@ -133,7 +133,7 @@ func (m *mutator) swap(at token.Pos, op token.Token) {
 	}
 }
 
-// negate adds the mutant of a condition that is no operator: those have their own.
+// negate adds the mutant of a condition without an operator. Operators have mutants of their own.
 func (m *mutator) negate(condition ast.Expr) {
 	switch condition.(type) {
 	case *ast.CallExpr, *ast.Ident, *ast.SelectorExpr, *ast.IndexExpr:
@@ -141,7 +141,7 @@ func (m *mutator) negate(condition ast.Expr) {
 	}
 }
 
-// replace adds the mutant whose text from begin to end is another.
+// replace adds the mutant with another text from begin to end.
 func (m *mutator) replace(begin, end token.Pos, to string) {
 	from, till := m.set.Position(begin).Offset, m.set.Position(end).Offset
 	line := strings.LastIndex(m.text[:from], "\n") + 1

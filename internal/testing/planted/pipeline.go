@@ -1,6 +1,6 @@
 package main
 
-// pipelines are faults of pipeline and of its rooms.
+// pipelines are faults of pipeline and of its internal packages.
 var pipelines = []fault{
 	{
 		what: "a lock is set over another's", file: "pipeline/internal/conn/commands.go",

@@ -31,7 +31,7 @@ var subjects = []subject{
 	{files: "engine/attempt.go", tests: "TestNextStepOfAnAttempt|TestSplitVotesDouble.*|TestALeaseBegan.*|TestCrowdIsTold.*|TestDenialCounts.*"},
 }
 
-// mutants returns those whose name has the text.
+// mutants returns the mutants of a subject whose names have the text.
 func (s subject) mutants(top, text string) (some []mutant, err error) {
 	files, err := filepath.Glob(filepath.Join(top, s.files))
 	if err != nil {
@@ -58,7 +58,7 @@ func (s subject) mutants(top, text string) (some []mutant, err error) {
 	return some, nil
 }
 
-// explained has a line "mutant | reason" for each mutant that changes nothing that can be seen.
+// explained has a line "mutant | reason" for each mutant without any visible effect.
 //
 //go:embed explained.txt
 var explained string
@@ -80,8 +80,8 @@ func (t tally) String() string {
 	return fmt.Sprintf("%7d %7d %9d %8d", t.killed+t.explained+t.survived, t.killed, t.explained, t.survived)
 }
 
-// score plants the mutants, and prints a line for each that survives without an explanation, and for each subject. It returns
-// how many did. An error says that something is wrong with the tests, or with an explanation.
+// score plants the mutants. It prints a line for each mutant that survives without an explanation, and for each subject. It
+// returns how many survive so. An error says that something is wrong with the tests, or with an explanation.
 func score() (survived int, err error) {
 	r, err := newRunner()
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *runner) score(s subject, known map[string]bool) (n tally, err error) {
 	return n, err
 }
 
-// kills reports whether a test of the subject is red with the mutant. One that takes far longer than without it counts.
+// kills reports whether a test of the subject is red with the mutant. A test that takes far longer with the mutant is red, too.
 func (r *runner) kills(s subject, m mutant) (red bool, err error) {
 	dir, list, err := r.overlay(map[string]string{m.file: m.text})
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// lua are faults of the scripts. The in-process masters execute Go in their place: only real servers see them.
+// lua are faults of the scripts. Only real servers see these faults: the in-process masters execute Go in place of Lua.
 var lua = []fault{
 	{
 		what: "a release deletes another's lock", file: "scripts/release.lua",
