@@ -12,10 +12,10 @@ import (
 // A hold is the time in which one holder of a name could rely on its lock.
 type hold struct {
 	name, who string
-	token     string // handles to one token do not exclude each other; "": not revealed, so there is one
+	token     string // handles to one token do not exclude each other; "": not revealed, so there is one handle
 	from, to  time.Time
 	fence     uint64 // 0: none
-	reads     bool   // with any number of others who read
+	reads     bool   // beside any number of other readers
 	slot      int    // of a permit
 	limit     int    // how many have permits of the name; 0: it is a lock
 }
@@ -27,8 +27,8 @@ type audit struct {
 	mu      sync.Mutex // guards the following
 	holds   []hold
 	forced  map[string]time.Time // when a lock was released by force, by the hash of its token
-	wrong   []string             // beside what the holds show
-	slowest time.Duration        // of the calls that wait for nobody, in timeouts of a master
+	wrong   []string             // what calls and the audit at rest found
+	slowest time.Duration        // call that waits for nobody, in thousandths of a master's timeout
 	counts  map[string]int       // calls and locks won by verb, events by kind of fault
 }
 
@@ -57,8 +57,8 @@ func (a *audit) count(what, of string) {
 	a.counts[what+" "+of]++
 }
 
-// releasedByForce notes that somebody is about to delete tokens of which these are hashes: from now
-// on nobody can rely on them.
+// releasedByForce notes that somebody is about to delete the tokens with these hashes. From now on nobody can rely on the
+// tokens.
 func (a *audit) releasedByForce(hashes []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,8 +104,8 @@ func (a *audit) unsound(holds []hold) (wrong []string) {
 		}
 		return int(x.fence) - int(y.fence)
 	})
-	var open []hold              // that may reach into the next
-	fences := make(map[int]hold) // by slot: with the largest fence
+	var open []hold              // holds that may reach into the next
+	fences := make(map[int]hold) // by slot: the hold with the largest fence
 	for _, h := range holds {
 		fenced := fences[h.slot]
 		open = slices.DeleteFunc(open, func(o hold) bool { return !h.from.Before(o.to) })

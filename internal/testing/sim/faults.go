@@ -19,16 +19,16 @@ type kind struct {
 	end     func(*world, Fault) // nil: it has none
 }
 
-// faultKinds are all. A guarantee that was not given cannot be broken, so:
+// faultKinds are all kinds. A fault is off where nobody guarantees anything against it:
 //
-//   - A master that forgets is off beside strangers and where masters are said to be durable: Redsync
-//     does not wait after a restart, and nobody need who was told that nothing is forgotten.
-//   - A flush, an old snapshot and another one's data are on where all clients are fenced: the others
-//     cannot see them for certain (README). Masters said to be durable do not come up with an old one.
-//   - With fencing the registers of at most q-1 masters may be lost at a time: more need
-//     admin.SetUpOptions.Recover. forget sees to that at the moment of the fault.
-//   - A master's clock runs within Drift and may step back. A step forward is a lease that ended
-//     early: off everywhere.
+//   - No master forgets beside strangers, or where masters are said to be durable. Redsync does not wait
+//     after a restart, and neither does an engine that was told that its masters are durable.
+//   - A flush, an old snapshot or another master's data are on only where all clients are fenced. Other
+//     clients cannot see these faults for certain (README). Masters said to be durable never come up with
+//     an old snapshot.
+//   - With fencing, at most q-1 masters lose their registers at a time: to lose more needs
+//     admin.SetUpOptions.Recover. forget counts them at the moment of the fault.
+//   - A master's clock runs within Drift and may step back. It never steps forward: leases would end early.
 var faultKinds = []kind{
 	{name: "slow replies", begin: onLinks(func(l *link, f Fault) { l.Delay(l.delay + f.By) }), end: onLinks(func(l *link, _ Fault) { l.Delay(l.delay) })},
 	{name: "slow requests", begin: onLinks(func(l *link, f Fault) { l.DelayRequests(l.delay + f.By) }), end: onLinks(func(l *link, _ Fault) { l.DelayRequests(l.delay) })},
@@ -64,7 +64,7 @@ var faultKinds = []kind{
 		end:   onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Promote() }),
 	},
 	{
-		name: "copy", allowed: Shape.allFenced, // of a master that has missed what this one has, before anybody looks
+		name: "copy", allowed: Shape.allFenced, // of a master that has missed requests, before anybody looks
 		begin: func(w *world, f Fault) { w.missing(f, true) },
 		end: func(w *world, f Fault) {
 			w.missing(f, false)
@@ -76,7 +76,7 @@ var faultKinds = []kind{
 	},
 }
 
-// copyOther gives a master the data of the other of a fault.
+// copyOther gives a master the data of the fault's other master.
 func (w *world) copyOther(m *redisfake.Server, f Fault) {
 	if other := w.masters[f.Other]; other != m {
 		m.ReplicaOf(other)
@@ -84,16 +84,16 @@ func (w *world) copyOther(m *redisfake.Server, f Fault) {
 	}
 }
 
-// missing keeps the other master of a fault from engines, or gives it back.
+// missing keeps the fault's other master from engines, or gives it back.
 func (w *world) missing(f Fault, away bool) {
 	f.Master = f.Other
 	onLinks(func(l *link, _ Fault) { l.BlackHole(away) })(w, f)
 }
 
-// late is how long bytes of a connection that died travel: less than the dead-peer time.
+// late is how long bytes still travel after their connection died: less than the dead-peer time.
 const late = 900 * time.Millisecond
 
-// onLinks applies a change to the links that a fault is about.
+// onLinks applies a change to the links of a fault.
 func onLinks(change func(*link, Fault)) func(*world, Fault) {
 	return func(w *world, f Fault) {
 		for i, s := range w.slots {
@@ -114,7 +114,7 @@ func ofOne(change func(*link, Fault)) func(*world, Fault) {
 	}
 }
 
-// onMasters applies a change to the masters that a fault is about.
+// onMasters applies a change to the masters of a fault.
 func onMasters(change func(*world, *redisfake.Server, Fault)) func(*world, Fault) {
 	return func(w *world, f Fault) {
 		for i, m := range w.masters {
@@ -125,8 +125,8 @@ func onMasters(change func(*world, *redisfake.Server, Fault)) func(*world, Fault
 	}
 }
 
-// forget is onMasters for what costs a master its place in a set: where too many would be without it,
-// instead is done, nil: nothing.
+// forget is onMasters for a change that costs a master its place in a set. If too many masters would be without
+// a place, forget does instead, or nothing if that is nil.
 func forget(change func(*world, *redisfake.Server, Fault), instead func(*redisfake.Server)) func(*world, Fault) {
 	return onMasters(func(w *world, m *redisfake.Server, f Fault) {
 		without := 0
@@ -146,14 +146,14 @@ func forget(change func(*world, *redisfake.Server, Fault), instead func(*redisfa
 
 const markKey = "__muxlock__:admitted"
 
-// admitted reports whether a master is a member of a set, as its present process. A copy of its own data, by way of another
-// master, has its mark, and makes it no member.
+// admitted reports whether a master's present process is a member of a set. A master that got its own data back from another
+// master shows its mark, and is no member.
 func (w *world) admitted(m *redisfake.Server) bool {
 	mark := m.Value(markKey)
 	return fencing.ParseMark(mark).RunID == m.RunID() && mark != w.copied[m]
 }
 
-// leaveBareMajority takes the minority away that the others can do without: with fencing, all of them are members.
+// leaveBareMajority takes a minority down, unless fencing needs it: some of the other masters are no members then.
 func (w *world) leaveBareMajority(r *rand.Rand) {
 	order := r.Perm(len(w.masters))
 	away, others := order[quorum.Size(len(order)):], order[:quorum.Size(len(order))]

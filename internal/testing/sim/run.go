@@ -14,8 +14,8 @@ type Result struct {
 	*audit
 }
 
-// Run plays a schedule. It does not fail t. Each of wrong changes the configuration of the engine in a
-// slot, for negative controls.
+// Run plays a schedule. It does not fail t. For negative controls, each function of wrong changes the configuration of an
+// engine.
 func Run(t *testing.T, s Schedule, wrong ...func(slot int, cfg *engine.Config)) (r Result) {
 	defer func() {
 		if left := recover(); left != nil {

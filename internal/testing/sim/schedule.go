@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Schedule is one simulation: who takes part, and what goes wrong when. All of it is drawn up
-// front, so that a fault can be left out and everything else stays as it is.
+// A Schedule is one simulation: who takes part, and what goes wrong when. All is drawn before the start,
+// so leaving one fault out changes nothing else.
 type Schedule struct {
 	Seed   uint64
 	Shape  Shape
@@ -34,13 +34,13 @@ type Shape struct {
 	Delay     [][]time.Duration // by engine and master: there and back, each
 	HandOver  time.Duration
 
-	// A schedule is played in acts. In each there are calls and faults for a span; then the faults are
-	// over, the calls end, and what is left is audited.
+	// A schedule is played in acts. Each act has calls and faults for a span. Then the faults are over,
+	// the calls end, and an audit looks at the rest.
 	Acts int
 	Span time.Duration
 }
 
-// A Fault is one that begins At after the begin of an act and ends For later, with the act at the latest.
+// A Fault begins At after the begin of an act. It ends For later, or with the act.
 type Fault struct {
 	Kind    string
 	Act     int
@@ -122,12 +122,12 @@ func drawShape(r *rand.Rand) Shape {
 	return p
 }
 
-// drawFault draws one of a kind. What does not matter for the kind is drawn all the same.
+// drawFault draws a fault of a kind. It draws every field, also those that the kind does not use.
 func (p Shape) drawFault(r *rand.Rand, kind string) Fault {
 	f := Fault{Kind: kind, Act: r.IntN(p.Acts), At: time.Duration(r.Int64N(int64(p.Span))), Engine: r.IntN(p.Engines+1) - 1, Master: r.IntN(p.Masters), Other: r.IntN(p.Masters)}
 	f.For = 5 * time.Millisecond << r.IntN(10)
 	f.For += time.Duration(r.Int64N(int64(f.For)))
-	if r.IntN(4) == 0 { // nobody calls any more to cover up what it leaves
+	if r.IntN(4) == 0 { // no later calls may repair what it leaves
 		f.At = p.Span - time.Duration(r.Int64N(int64(time.Second)))
 	}
 	f.Bytes = r.IntN(1 << r.IntN(12))

@@ -28,8 +28,8 @@ func (s Schedule) with(numbers []int) Schedule {
 	return s
 }
 
-// Shrink drops faults, one after the other, as long as the schedule still fails, and returns the numbers
-// of those that are left. fails may be asked about any part of them.
+// Shrink drops faults, one after the other, as long as the schedule still fails. It returns the numbers
+// of the faults that are left. It may call fails with any part of the faults.
 func Shrink(s Schedule, fails func(Schedule) bool) (left []int) {
 	for i := range s.Faults {
 		left = append(left, i)

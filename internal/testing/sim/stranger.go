@@ -10,8 +10,8 @@ import (
 	"muxlock/scripts"
 )
 
-// A stranger is a client as Redsync is: it polls with SET NX PX, one master after the other, counts what
-// validity is left, and undoes with compare-and-delete what it did not get.
+// A stranger is a client that works as Redsync does. It polls with SET NX PX, one master after the other. It
+// computes the validity that is left, and undoes a failed attempt with compare-and-delete.
 type stranger struct {
 	*world
 	id string

@@ -47,15 +47,15 @@ var verbs = []verb{
 	{"ForceRelease", 1, (*caller).force},
 }
 
-// An op is what one call is made with. It is drawn before the call, so that what a call meets changes
-// nothing of what the next one asks for.
+// An op is the arguments of one call. It is drawn before the call, so the outcome of a call does not
+// change what the next call asks for.
 type op struct {
 	name        string
 	names       []string // of a set; name is among them
 	ttl         time.Duration
 	hold, think time.Duration
 	acquire     time.Duration // until its ctx ends; 0: it does not
-	later       time.Duration // likewise, of what follows the acquire
+	later       time.Duration // likewise, for calls after the acquire
 	other       int           // an engine
 }
 
@@ -70,8 +70,8 @@ type caller struct {
 	since time.Time
 }
 
-// names are all. Those that begin with r are of locks that are revealed, so that they are not
-// handed over and their tokens tell them apart.
+// names are all names. The locks of names with r are revealed: they are not handed over, and their tokens
+// tell holders apart.
 func (w *world) names() (all []string) {
 	for i := range w.s.Shape.Names {
 		all = append(all, fmt.Sprint("n", i), fmt.Sprint("r", i))
@@ -119,13 +119,13 @@ func (c *caller) draw() op {
 		o.hold = ms(3)
 	case 1:
 		o.ttl = 2*p.Timeout + ms(1500)
-	case 2: // it is relied on for as long as it may be
+	case 2: // the holder relies on the lock as long as it is valid
 		o.ttl, o.hold = 2*p.Timeout+ms(300), time.Minute
 	}
 	return o
 }
 
-// run makes calls until the time has come.
+// run makes calls until a time.
 func (c *caller) run(until time.Time) {
 	var bag []verb
 	for _, v := range verbs {
@@ -157,7 +157,7 @@ func (c *caller) call(v verb, o op) {
 	}
 }
 
-// expected reports whether an error is one that faults may lead to.
+// expected reports whether faults may lead to an error.
 func expected(err error) bool {
 	faults := []error{engine.ErrNotAcquired, engine.ErrLost, engine.ErrNotHeld, engine.ErrNoQuorum, engine.ErrOverloaded, engine.ErrClosed, context.Canceled, context.DeadlineExceeded}
 	return !errors.Is(err, engine.ErrInvalid) && slices.ContainsFunc(faults, func(fault error) bool { return errors.Is(err, fault) })
@@ -175,7 +175,7 @@ func (c *caller) now() (doing string, since time.Time) {
 	return c.doing, c.since
 }
 
-// within returns a ctx that ends after d; 0: it does not; below a millisecond: it has.
+// within returns a ctx that ends after d. With 0 it never ends. Below a millisecond it has ended already.
 func within(d time.Duration) (context.Context, context.CancelFunc) {
 	if d == 0 {
 		return context.Background(), func() {}
@@ -197,7 +197,7 @@ func (c *caller) relies(lock *engine.Lock) *hold {
 	return h
 }
 
-// rely relies on a lock for so long, or until it is lost.
+// rely relies on a lock for d, or until the lock is lost.
 func (c *caller) rely(lock *engine.Lock, h *hold, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -271,7 +271,7 @@ func (c *caller) do(o op, how func(context.Context, string, time.Duration, func(
 	})
 }
 
-// many acquires all names at once, uses those that it gets and releases them at once.
+// many acquires all names at once, uses the locks that it gets, and releases them at once.
 func (c *caller) many(o op, e *engine.Engine) error {
 	ctx, cancel := within(o.acquire)
 	results := e.AcquireMany(ctx, c.names(), o.ttl)
@@ -366,12 +366,12 @@ func (c *caller) expire(o op, e *engine.Engine) error {
 	o.ttl = 2*c.s.Shape.Timeout + o.think
 	return c.cycle(o, e.Acquire, func(lock *engine.Lock, h *hold) error {
 		c.rely(lock, h, time.Hour)
-		time.Sleep(c.s.Shape.MaxTTL / 4) // a slow master has it for that much longer, at most
+		time.Sleep(c.s.Shape.MaxTTL / 4) // a slow master keeps the lease longer, by this much at most
 		return nil
 	})
 }
 
-// adopt has another engine finish what this one began.
+// adopt has another engine adopt the lock of this one, and release it.
 func (c *caller) adopt(o op, e *engine.Engine) error {
 	o.name = strings.Replace(o.name, "n", "r", 1)
 	return c.cycle(o, e.TryAcquire, func(lock *engine.Lock, h *hold) error {

@@ -19,7 +19,7 @@ import (
 	"muxlock/internal/testing/faultconn"
 )
 
-// A world is the masters, the engines and those who call them, in a bubble.
+// A world is the masters, the engines and their callers, in a bubble.
 type world struct {
 	*audit
 	s       Schedule
@@ -29,11 +29,11 @@ type world struct {
 
 	misconfigure []func(slot int, cfg *engine.Config)
 	snapshots    map[*redisfake.Server]redisfake.Snapshot // owned by the goroutine of the faults
-	copied       map[*redisfake.Server]string             // the mark that came with another master's data; likewise
+	copied       map[*redisfake.Server]string             // the mark that came with another master's data; owned by that goroutine, too
 	beside       sync.WaitGroup                           // goroutines of faults that take a while
 }
 
-// A slot is the place of an engine: after one crashed there is another in it.
+// A slot is the place of an engine. After an engine crashed, the next one takes its slot.
 type slot struct {
 	w  *world
 	id int
@@ -61,7 +61,7 @@ func (w *world) fasterOf(m *redisfake.Server) float64 {
 	return w.s.Shape.Faster[slices.Index(w.masters, m)]
 }
 
-// config is that of the next engine in the slot, whose connections go over these links.
+// config returns the configuration of the next engine in the slot. The engine's connections go over these links.
 func (s *slot) config(links []*link) engine.Config {
 	p := s.w.s.Shape
 	cfg := engine.Config{
@@ -79,7 +79,7 @@ func (s *slot) config(links []*link) engine.Config {
 	return cfg
 }
 
-// address is of a network that does not exist.
+// address returns an address in a network that does not exist.
 func address(master int) string { return fmt.Sprintf("192.0.2.%d:6379", master) }
 
 // holder names the engine in its tokens.
@@ -129,7 +129,7 @@ func (s *slot) links() []*link {
 	return s.on
 }
 
-// crash ends the process of an engine: what it has sent may arrive, and nothing more comes or goes.
+// crash ends the process of an engine. Bytes already sent may arrive; nothing more comes or goes.
 func (w *world) crash(f Fault) {
 	s := w.slots[max(f.Engine, 0)]
 	s.mu.Lock()
@@ -161,7 +161,7 @@ func (w *world) close(e *engine.Engine) {
 	}
 }
 
-// overload has an engine asked for a lock by a crowd at once.
+// overload has a crowd ask an engine for locks at once.
 func (w *world) overload(f Fault) {
 	s := w.slots[max(f.Engine, 0)]
 	e := s.engine()
@@ -252,8 +252,8 @@ func (w *world) play(act int) {
 	}
 }
 
-// patience is how long calls may take that wait, once all faults are over: the wait after a
-// restart, the leases that are held, a while to find out, and the turns of all callers of one name who let theirs run out
+// patience bounds the calls that wait, once all faults are over. It is the wait after a restart, the leases
+// that are held, a while to find out, and the turns of all callers of one name, if all let their leases run out
 // (caller.expire).
 func patience(p Shape) time.Duration {
 	return 3*p.MaxTTL + 30*time.Second + time.Duration(p.Engines*p.Callers)*p.MaxTTL/4
@@ -283,8 +283,8 @@ func (w *world) setUp(ctx context.Context) error {
 	return admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: true})
 }
 
-// atRest audits what is left when all locks are released and nothing fails any more: the engines come to rest, and then no master
-// has a key of an engine that lives, though its lease has not ended.
+// atRest audits the end of an act, when all locks are released and nothing fails any more. The engines must come to rest. No
+// master may then have a key of a living engine, even one whose lease has not ended.
 func (w *world) atRest() {
 	time.Sleep(late + 2*w.s.Shape.Timeout) // nothing is under way any more
 	left := w.restless()
@@ -307,7 +307,7 @@ func (w *world) atRest() {
 	}
 }
 
-// restless returns what an engine still does; "": they are at rest.
+// restless returns what an engine still does; "": all engines are at rest.
 func (w *world) restless() string {
 	for _, s := range w.slots {
 		e := s.engine()
@@ -334,8 +334,8 @@ func (w *world) rolledBack(master int) bool {
 	})
 }
 
-// outlives reports whether a key is there only because the master's clock is slow, or stepped back: its lease is over for its
-// engine, which then drops a pending release.
+// outlives reports whether a key is there only because the master's clock is slow, or stepped back. For the engine the lease
+// is over, so the engine has dropped the pending release.
 func (w *world) outlives(master int, key string) bool {
 	left, _ := w.masters[master].Do("PTTL", key).(int64)
 	back := time.Duration(w.s.Shape.Drift * float64(w.s.Shape.MaxTTL))
@@ -347,7 +347,7 @@ func (w *world) outlives(master int, key string) bool {
 	return time.Duration(left)*time.Millisecond <= back
 }
 
-// end closes everything. What is left after that the bubble finds.
+// end closes everything. The bubble finds the goroutines that are left.
 func (w *world) end() {
 	for _, s := range w.slots {
 		if e := s.engine(); e != nil {
