@@ -86,7 +86,7 @@ type Server struct {
 	stopped bool       // Stop was called
 }
 
-// Start starts one server on a free port of 127.0.0.1 and returns when it answers. It blocks for at most 10 seconds. ctx
+// Start starts one server on a free port of 127.0.0.1 and returns when it answers. It blocks for at most a minute. ctx
 // bounds the start, not the life of the server. On an error nothing stays behind. Errors: ErrNoBinary, the ctx error, or
 // an error with the end of the server's log.
 func Start(ctx context.Context, opts Options) (*Server, error) { return start(ctx, opts, freePort) }
@@ -194,7 +194,7 @@ func (s *Server) Kill() error {
 }
 
 // Restart starts a new process on the same port and returns when it answers. The process has no data unless Args asked
-// for persistence. Restart fails while the last process still runs. It blocks for at most 10 seconds, even if something
+// for persistence. Restart fails while the last process still runs. It blocks for at most a minute, even if something
 // else uses the port; ctx bounds the start.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
