@@ -13,13 +13,13 @@ import (
 // A conn is the client's end of a connection. Write executes commands at once, and never blocks. Read waits for the replies.
 type conn struct {
 	s       *Server
-	changed *sync.Cond  // what Read waits for has changed
-	alarm   *time.Timer // does so when a reply is due, or the deadline over
+	changed *sync.Cond  // replies, the deadline or the end of the connection, for Read
+	alarm   *time.Timer // broadcasts changed when a reply is due or the deadline is over
 
 	// Guarded by Server.mu:
 	err           error      // why nothing more comes or goes; nil: it is open
 	in            []byte     // the begin of a command
-	out           []delivery // replies that were not read, the oldest first
+	out           []delivery // replies not read yet, the oldest first
 	replies       int        // so far, with pushes
 	readDeadline  time.Time
 	writeDeadline time.Time
@@ -36,7 +36,7 @@ func newConn(s *Server) *conn {
 type delivery struct {
 	since time.Time
 	bytes []byte
-	end   bool // of the connection, behind it
+	end   bool // the connection ends behind the reply
 }
 
 // Write executes the commands that p completes.
@@ -102,7 +102,8 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	}
 }
 
-// takeLocked moves replies that are due to p. If there are none it returns when that or the deadline changes, zero: never.
+// takeLocked moves replies that are due to p. If none is due, until is when the next reply is due or the deadline is over;
+// zero: never.
 func (c *conn) takeLocked(p []byte) (n int, until time.Time) {
 	for until = c.readDeadline; n < len(p) && len(c.out) > 0; {
 		first := &c.out[0]
@@ -166,7 +167,7 @@ func (c *conn) setDeadlines(read, write *time.Time) error {
 // passed reports whether a deadline is over. The zero time is none.
 func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
 
-// addr is that of both ends.
+// addr is the address of both ends.
 type addr struct{}
 
 func (addr) Network() string { return "fake" }

@@ -40,7 +40,7 @@ func (d *dataSet) get(key string) (text string, there bool, err error) {
 	return v.text, there, nil
 }
 
-// is reports whether the key is a string with that value, as MGET and a comparison would.
+// is reports whether the key is a string with a value, as a script finds by MGET and a comparison.
 func (d *dataSet) is(key, text string) bool {
 	is, there, err := d.get(key)
 	return there && err == nil && is == text
@@ -95,7 +95,7 @@ func (d *dataSet) hash(key string) (map[string]string, error) {
 	return v.hash, nil
 }
 
-// hset sets a field of a hash, which it makes if there is no such key. It returns how many fields the hash has then.
+// hset sets a field of a hash, and makes the hash if there is no such key. It returns the number of fields after that.
 func (d *dataSet) hset(key, field, text string) int {
 	v, there := d.find(key)
 	if !there {

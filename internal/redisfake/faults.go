@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A clock is a server's. The zero value is time.Now.
+// A clock is the clock of a server. The zero value is time.Now.
 type clock struct {
-	since, at time.Time // it showed at then
-	faster    float64   // by how much in a second, negative: it is slower
+	since, at time.Time // the clock showed at when time.Now was since
+	faster    float64   // seconds that the clock gains in a second; negative: it loses them
 }
 
 func (c *clock) now() time.Time {
@@ -20,13 +20,13 @@ func (c *clock) now() time.Time {
 	return c.at.Add(passed + time.Duration(float64(passed)*c.faster))
 }
 
-// Clock steps the server's clock, and has it gain or lose that part of time from now on. Two
-// clocks of one bubble differ by no more than these.
+// Clock steps the server's clock. From now on the clock gains faster seconds in each second; negative: it loses
+// them. Clocks of one bubble differ only by such steps and rates.
 func (s *Server) Clock(step time.Duration, faster float64) {
 	s.set(func() { s.clock = clock{time.Now(), s.clock.now().Add(step), faster} })
 }
 
-// A Snapshot is the data that a server had.
+// A Snapshot is the data of a server at one moment.
 type Snapshot map[string]value
 
 // Snapshot returns the present data.
@@ -45,7 +45,7 @@ func snapshotOf(values map[string]value) Snapshot {
 	return data
 }
 
-// RestartWith makes it another process that is up, with that data.
+// RestartWith replaces the server process by a new one that is up, with the given data.
 func (s *Server) RestartWith(data Snapshot) {
 	s.set(func() {
 		s.restartLocked()
@@ -53,7 +53,7 @@ func (s *Server) RestartWith(data Snapshot) {
 	})
 }
 
-// RestartDurable makes it another process that is up, with the data of the one before.
+// RestartDurable replaces the server process by a new one that is up, with the data of the old one.
 func (s *Server) RestartDurable() {
 	s.set(func() {
 		values := s.data.values
@@ -65,7 +65,7 @@ func (s *Server) RestartDurable() {
 // Flush is FLUSHALL: the process and its scripts stay.
 func (s *Server) Flush() { s.become(nil, func() {}) }
 
-// ReplicaOf makes it a replica of a master, with that one's data. Promote ends it.
+// ReplicaOf makes the server a replica of a master, with the master's data. Promote ends the replication.
 func (s *Server) ReplicaOf(master *Server) {
 	var data Snapshot
 	var id string
@@ -85,7 +85,7 @@ func (s *Server) Promote() {
 	})
 }
 
-// become replaces the data, and tells those who track a key.
+// become replaces the data, and notifies the connections that track a key.
 func (s *Server) become(data Snapshot, and func()) {
 	s.set(func() {
 		s.data.values = snapshotOf(data)
@@ -103,8 +103,7 @@ func (s *Server) RunID() string {
 	return s.runID
 }
 
-// Do executes a command as a client would that has a connection for it alone. It returns a
-// string, an error, a number or nil.
+// Do executes a command as on a connection of its own. It returns a string, an error, a number or nil.
 func (s *Server) Do(words ...string) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A queue is the parsed keys and arguments that the scripts of a line have in common.
+// A queue is the common keys and arguments of the scripts of a line, parsed.
 type queue struct {
 	d                      *dataSet
 	name, line, entries    string
@@ -67,7 +67,7 @@ func (q *queue) remove(token string) {
 	}
 }
 
-// An entry is that of a token whose owner asked not long ago.
+// An entry is what the owner of a token in line asked for.
 type entry struct{ version, lease, channel, tag string }
 
 func (q *queue) fresh(token string) (e entry, age int64, ok bool) {
@@ -104,7 +104,7 @@ func (q *queue) grant() (fence string, err error) {
 	return fence, nil
 }
 
-// next returns the first two of the line.
+// next returns the first two tokens of the line.
 func (q *queue) next() string {
 	tokens, _ := q.sorted()
 	return strings.Join(append(tokens, "-", "-")[:2], "\n")

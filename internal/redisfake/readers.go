@@ -8,7 +8,7 @@ import (
 	"muxlock/internal/token"
 )
 
-// shared is the script of readers, and of writers that wait for them.
+// shared is the script of readers, and of writers that wait for readers.
 func shared(d *dataSet, keys, args []string) any {
 	n, mark := len(keys)/2, ""
 	if args[0] != "" {
@@ -41,13 +41,13 @@ func shared(d *dataSet, keys, args []string) any {
 	return mark + string(answer)
 }
 
-// readers returns those of a name that has several, else nil.
+// readers returns the readers of a name that has several, else nil.
 func (d *dataSet) readers(name string) map[string]int64 {
 	v, _ := d.find(name)
 	return v.sorted
 }
 
-// loneReader returns the token of a name that has one reader, who came first, else "".
+// loneReader returns the token of the only reader of a name, who came first, else "".
 func (d *dataSet) loneReader(name string) string {
 	if text, _, err := d.get(name); err == nil && token.IsReader(text) {
 		return text
@@ -109,7 +109,7 @@ func (d *dataSet) intend(name, token, intent, ms string) byte {
 	return '1'
 }
 
-// leave takes a reader out of several, and reports whether it was there.
+// leave removes one of several readers, and reports whether the reader was there.
 func (d *dataSet) leave(name, token string) bool {
 	readers := d.readers(name)
 	if _, there := readers[token]; !there {
@@ -130,5 +130,5 @@ func (d *dataSet) expireWithLast(name string) {
 	v.ends = slices.Max(slices.Collect(maps.Values(v.sorted)))
 	d.values[name] = v
 	d.changed(name)
-	d.find(name) // which deletes what has expired
+	d.find(name) // deletes the key if it has expired
 }

@@ -78,7 +78,7 @@ func readLength(in *bufio.Reader, sign byte) (int, error) {
 	return n, err
 }
 
-// parseCommand returns the words and the size of the command that b begins with; size 0: it is not complete.
+// parseCommand returns the words and the size of the command at the begin of b; size 0: the command is not complete.
 func parseCommand(b []byte) (words []string, size int, err error) {
 	n, at, err := parseLength(b, 0, '*')
 	if at == 0 || err != nil {
@@ -95,7 +95,7 @@ func parseCommand(b []byte) (words []string, size int, err error) {
 	return words, at, nil
 }
 
-// parseLength returns the number in the line that begins at from, and where the next one begins, 0: the line is not complete.
+// parseLength returns the number in the line from from on, and where the next line begins; 0: the line is not complete.
 func parseLength(b []byte, from int, sign byte) (n, next int, err error) {
 	end := bytes.IndexByte(b[from:], '\n')
 	if end < 0 {

@@ -106,7 +106,7 @@ func batch(d *dataSet, keys, args []string) any {
 	return string(votes)
 }
 
-// take takes all names of a set, or none. Then it notes why.
+// take takes all names of a set, or none. The votes say which names were not free.
 func (d *dataSet) take(names, tokens []string, ms string, votes []byte) {
 	free := true
 	for i, name := range names {
@@ -122,7 +122,7 @@ func (d *dataSet) take(names, tokens []string, ms string, votes []byte) {
 	}
 }
 
-// takeFirst takes the first name of a choice that is free.
+// takeFirst takes the first free name of a choice.
 func (d *dataSet) takeFirst(names, tokens []string, ms string, votes []byte) {
 	taken := false
 	for i, name := range names {
@@ -137,7 +137,7 @@ func (d *dataSet) takeFirst(names, tokens []string, ms string, votes []byte) {
 	}
 }
 
-// held reports which names MGET finds.
+// held reports which names have a value for MGET.
 func (d *dataSet) held(names []string) (held []bool) {
 	for _, name := range names {
 		_, there, err := d.get(name)
@@ -157,7 +157,7 @@ func (d *dataSet) setNX(name, token, ms string) bool {
 func inspect(d *dataSet, keys, args []string) any {
 	value, there, err := d.get(keys[0])
 	readers := d.readers(keys[0])
-	tokens := slices.DeleteFunc(inOrder(readers), func(token string) bool { // the key has not expired, and so the last has not
+	tokens := slices.DeleteFunc(inOrder(readers), func(token string) bool { // the key has not expired, and so its last reader has not
 		return readers[token] <= d.now().UnixMilli() && readers[token] < slices.Max(slices.Collect(maps.Values(readers)))
 	})
 	switch {
@@ -187,7 +187,7 @@ func errRegister(register string) error {
 	return errors.New("MUXLOCKREGISTER register " + register + " holds no token")
 }
 
-// maxToken is above all tokens.
+// maxToken is larger than any token.
 const maxToken = 1 << 37
 
 // A fenced is the parsed keys and arguments of the fencing scripts, with one element per entry.
@@ -228,7 +228,7 @@ func (f *fenced) unit(from int) int {
 	}
 }
 
-// notTried returns which entries are of a choice, behind one that is free.
+// notTried returns which entries come after a free one of their choice.
 func (f *fenced) notTried(held []bool) (behind []bool) {
 	for i := 0; len(behind) < len(f.names); i += 2 {
 		found := false
@@ -318,7 +318,7 @@ func fencedExtend(d *dataSet, keys, args []string) any {
 	for i, ttl := range f.ttls() {
 		found, _ := d.ours(f.names[i], f.tokens[i])
 		var err error
-		if found == 1 && !f.member { // what is of another type is another's
+		if found == 1 && !f.member { // a key of another type belongs to somebody else
 			err = errNotMember
 		} else if found == 1 && number(f.fences[i]) > 0 {
 			err = d.raise(f.registersKey, f.registers[i], f.fences[i])

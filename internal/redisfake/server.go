@@ -24,7 +24,7 @@ type Server struct {
 	replica bool
 	replID  string // of its data set
 	offset  int    // second_repl_offset
-	fed     int    // bytes that it received as a replica
+	fed     int    // bytes received as a replica
 	down    bool
 	delay   time.Duration            // of replies
 	denied  map[string]bool          // keys that the ACL forbids
