@@ -21,8 +21,8 @@ const (
 	closeGrace = 50 * time.Millisecond
 )
 
-// conn is a connection through a link. move owns the writing side of inner, and closes inner when the connection is over. It runs
-// when the alarm rings. receive is a goroutine that owns the reading side, and ends when inner is closed.
+// conn is a connection through a link. move owns the writing side of inner, and closes inner when the connection is over. move
+// runs when the alarm rings. receive is a goroutine that owns the reading side, and ends when inner is closed.
 type conn struct {
 	link  *Link
 	inner net.Conn
@@ -46,7 +46,7 @@ type queue struct {
 	chunks  []chunk
 	size    int // bytes in chunks
 	changed *sync.Cond
-	alarm   *time.Timer // wakes whom a change wakes
+	alarm   *time.Timer // broadcasts changed
 }
 
 // chunk is the bytes of one write, or of one read from the master.
@@ -228,7 +228,7 @@ func (c *conn) nextLocked() []byte {
 	return c.takeLocked(requests, math.MaxInt)
 }
 
-// receive moves bytes from inner to the queue of replies until inner ends. It drops those that come after Close.
+// receive moves bytes from inner to the queue of replies until inner ends. It drops bytes that come after Close.
 func (c *conn) receive(context.Context) {
 	q := &c.queues[replies]
 	buf := make([]byte, 8<<10)
@@ -276,8 +276,8 @@ func (c *conn) takeLocked(d direction, most int) []byte {
 	return data
 }
 
-// waitLocked releases the mutex until the queue changes or the time until is reached. A zero time is never reached. It may also
-// return before.
+// waitLocked releases the mutex until the queue changes or the time until is reached. A zero time is never reached. waitLocked
+// may also return before.
 func (q *queue) waitLocked(until time.Time) {
 	if !until.IsZero() {
 		q.alarm.Reset(time.Until(until))

@@ -127,7 +127,7 @@ func (l *Link) HoldReplies(on bool) { l.set(func() { l.holdReplies = on }) }
 func (l *Link) OutliveClose(on bool) { l.set(func() { l.outlive = on }) }
 
 // Strand keeps the requests of the connections that are open now from the master until d has passed, while later
-// connections are served: what a connection that died has sent arrives late, if OutliveClose is on.
+// connections are served. So the bytes of a connection that died arrive late, if OutliveClose is on.
 func (l *Link) Strand(d time.Duration) {
 	l.set(func() {
 		for c := range l.conns {
