@@ -56,8 +56,8 @@ func NeedServer(t testing.TB) {
 	}
 }
 
-// Down kills a master for the rest of the test and keeps its port, which refuses: else a server of another test may get
-// it, and answer.
+// Down kills a master for the rest of the test. Down keeps the port, which refuses connections: else a server of another test
+// may get the port, and answer.
 func Down(t testing.TB, master *redisserver.Server) {
 	t.Helper()
 	require.NoError(t, master.Kill())
@@ -95,7 +95,7 @@ func Addrs(masters []*redisserver.Server) []string {
 }
 
 // Command sends one command to one master, over a new connection, and returns the reply: string, int64, []any, or nil. An
-// error reply fails the test, and so does none in time.
+// error reply fails the test, and so does a reply that does not come in time.
 func Command(t testing.TB, master *redisserver.Server, args ...string) any {
 	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{

@@ -11,8 +11,8 @@ import (
 	"muxlock/internal/redisserver"
 )
 
-// Rights are the rules of the user in the documentation of package engine: what is needed, what only makes it faster, what
-// readers need, what lines need, what fencing needs, and what newer servers have.
+// Rights are the rules of the user in the documentation of package engine: those that every lock needs, those that only make
+// locks faster, and those for readers, for lines, for fencing and for newer servers.
 type Rights struct{ Needed, Faster, Shared, Lines, Fencing, Native []string }
 
 // DocumentedRights reads the documentation in the file path.
