@@ -90,7 +90,7 @@ func (l *Line) Proxy(target string) (*Remote, error) {
 // Addr returns the address for clients.
 func (p *Remote) Addr() string { return p.addr }
 
-// Delay is Proxy.Delay. Serve makes the samplers of a value that it gets as JSON.
+// Delay is Proxy.Delay. of goes to the process as JSON, and Serve makes the samplers.
 func (p *Remote) Delay(of any) {
 	if text, err := json.Marshal(of); err == nil { // values of this program
 		_, _ = p.line.ask(command{Do: doDelay, Proxy: p.id, Delay: text})
