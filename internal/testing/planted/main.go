@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const simulator = "internal/testing/sim"
@@ -97,20 +99,15 @@ func run() (survived int, err error) {
 
 // each calls do with all items, several at once.
 func each[T any](items []T, do func(T)) {
-	next := make(chan T)
-	var running sync.WaitGroup
-	for range *atOnce {
-		running.Go(func() {
-			for item := range next {
-				do(item)
-			}
+	var running errgroup.Group
+	running.SetLimit(*atOnce)
+	for _, item := range items {
+		running.Go(func() error {
+			do(item)
+			return nil
 		})
 	}
-	for _, item := range items {
-		next <- item
-	}
-	close(next)
-	running.Wait()
+	_ = running.Wait()
 }
 
 // A runner builds and runs tests.
@@ -139,13 +136,13 @@ func (r *runner) plant(f fault) (by string, err error) {
 	if err != nil {
 		return "", err
 	}
-	dir, list, err := r.overlay(files)
+	dir, err := r.overlay(files)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
 	if *schedules > 0 && filepath.Ext(f.file) == ".go" && slices.Contains(r.simulated, "muxlock/"+f.where()) {
-		red, text, err := r.test(simulator, "TestSchedules", dir, list, "-schedules", fmt.Sprint(*schedules), "-seed", "1", "-shrink=false")
+		red, text, err := r.test(simulator, "TestSchedules", dir, "-schedules", fmt.Sprint(*schedules), "-seed", "1", "-shrink=false")
 		if err != nil {
 			return "", err
 		}
@@ -157,7 +154,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 		}
 	}
 	for pkg, pattern := range f.named() {
-		red, text, err := r.test(pkg, pattern, dir, list)
+		red, text, err := r.test(pkg, pattern, dir)
 		if err != nil {
 			return "", err
 		}
@@ -171,10 +168,13 @@ func (r *runner) plant(f fault) (by string, err error) {
 	return "", nil
 }
 
-// overlay writes the changed files into a new directory, and the list for go build -overlay beside them.
-func (r *runner) overlay(files map[string]string) (dir, list string, err error) {
+// list is the file that go build -overlay reads, beside the changed files.
+const list = "overlay.json"
+
+// overlay writes the changed files and their list into a new directory.
+func (r *runner) overlay(files map[string]string) (dir string, err error) {
 	if dir, err = os.MkdirTemp(r.dir, "fault"); err != nil {
-		return "", "", err
+		return "", err
 	}
 	replace := make(map[string]string)
 	for name, text := range files {
@@ -183,17 +183,16 @@ func (r *runner) overlay(files map[string]string) (dir, list string, err error) 
 		err = errors.Join(err, os.WriteFile(with, []byte(text), 0o600))
 	}
 	text, wrong := json.Marshal(map[string]any{"Replace": replace})
-	list = filepath.Join(dir, "overlay.json")
-	return dir, list, errors.Join(err, wrong, os.WriteFile(list, text, 0o600))
+	return dir, errors.Join(err, wrong, os.WriteFile(filepath.Join(dir, list), text, 0o600))
 }
 
 var errNoProgram = errors.New("does not compile")
 
-// test runs tests of a package with the overlay, and reports whether they are red. An error says that they could
+// test runs tests of a package with the overlay in a directory, and reports whether they are red. An error says that they could
 // not run.
-func (r *runner) test(pkg, pattern, dir, list string, args ...string) (red bool, text string, err error) {
+func (r *runner) test(pkg, pattern, dir string, args ...string) (red bool, text string, err error) {
 	binary := filepath.Join(dir, filepath.Base(pkg)+".test")
-	if text, err := command(r.top, "go", "test", "-c", "-ldflags=-s -w", "-overlay", list, "-o", binary, "./"+pkg); err != nil {
+	if text, err := command(r.top, "go", "test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary, "./"+pkg); err != nil {
 		return false, "", fmt.Errorf("%w: %w\n%s", errNoProgram, err, text)
 	}
 	args = append([]string{"-test.run", "^(" + pattern + ")$", "-test.v", "-test.timeout", "1m"}, args...)

@@ -149,12 +149,12 @@ func (r *runner) score(s subject, known map[string]bool) (n tally, err error) {
 
 // kills reports whether a test of the subject is red with the mutant. A test that takes far longer with the mutant is red, too.
 func (r *runner) kills(s subject, m mutant) (red bool, err error) {
-	dir, list, err := r.overlay(map[string]string{m.file: m.text})
+	dir, err := r.overlay(map[string]string{m.file: m.text})
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(dir)
 	args := append([]string{"-test.failfast", "-test.timeout", "20s"}, s.args...)
-	red, _, err = r.test(filepath.Dir(s.files), s.tests, dir, list, args...)
+	red, _, err = r.test(filepath.Dir(s.files), s.tests, dir, args...)
 	return red, err
 }
