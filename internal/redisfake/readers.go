@@ -18,22 +18,20 @@ func shared(d *dataSet, keys, args []string) any {
 			return errNotMember
 		}
 	}
-	tokens, runs, votes := args[1:1+n], args[1+n:], strings.Repeat("1", n)
+	tokens, votes := args[1:1+n], strings.Repeat("1", n)
 	answer, now := []byte(votes), d.now().UnixMilli()
-	for from := 0; from < n; runs = runs[2:] {
-		to := from + atoi(runs[1])
-		waits := d.held(keys[n+from : n+to])
-		for i := from; i < to; i++ {
-			switch what := runs[0]; what[0] {
+	for _, r := range runsOf(n, args[1+n:]) {
+		waits := d.held(keys[n+r.from : n+r.to])
+		for i := r.from; i < r.to; i++ {
+			switch what := r.what; what[0] {
 			case '!':
 				answer[i] = d.intend(keys[i], tokens[i], keys[n+i], what[1:])
 			case '+':
 				answer[i] = d.extendReader(keys[i], tokens[i], what[1:], now)
 			default:
-				answer[i] = d.letIn(keys[i], tokens[i], what, now, waits[i-from])
+				answer[i] = d.letIn(keys[i], tokens[i], what, now, waits[i-r.from])
 			}
 		}
-		from = to
 	}
 	if string(answer) == votes {
 		return mark

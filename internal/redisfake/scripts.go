@@ -68,29 +68,44 @@ func (d *dataSet) extend(key, ms string) {
 	}
 }
 
+// A run is consecutive entries of a call that are treated alike.
+type run struct {
+	what     string // ttl, "-" and so on: the head of the Lua file has them
+	from, to int
+}
+
+// runsOf reads the runs of n entries, as pairs: what to do, how many entries.
+func runsOf(n int, args []string) (runs []run) {
+	for from := 0; from < n; args = args[2:] {
+		to := from + atoi(args[1])
+		runs = append(runs, run{args[0], from, to})
+		from = to
+	}
+	return runs
+}
+
 func batch(d *dataSet, keys, args []string) any {
 	n := len(keys)
-	tokens, runs := args[:n], args[n:]
+	tokens := args[:n]
 	granted := strings.Repeat("1", n)
 	votes := []byte(granted)
-	for from := 0; from < n; runs = runs[2:] {
-		to := from + atoi(runs[1])
+	for _, r := range runsOf(n, args[n:]) {
 		var ours []int
-		ms, set := strings.CutPrefix(runs[0], "&")
-		if first, choice := strings.CutPrefix(runs[0], "|"); choice {
+		ms, set := strings.CutPrefix(r.what, "&")
+		if first, choice := strings.CutPrefix(r.what, "|"); choice {
 			set = true
-			d.takeFirst(keys[from:to], tokens[from:to], first, votes[from:to])
+			d.takeFirst(keys[r.from:r.to], tokens[r.from:r.to], first, votes[r.from:r.to])
 		} else if set {
-			d.take(keys[from:to], tokens[from:to], ms, votes[from:to])
+			d.take(keys[r.from:r.to], tokens[r.from:r.to], ms, votes[r.from:r.to])
 		}
-		for i := from; i < to && !set; i++ {
+		for i := r.from; i < r.to && !set; i++ {
 			found, _ := d.ours(keys[i], tokens[i])
 			switch {
-			case found == 1 && strings.HasSuffix(runs[0], "-"):
+			case found == 1 && strings.HasSuffix(r.what, "-"):
 				ours = append(ours, i) // the script reads all keys before it deletes any
-			case runs[0] == "s-" && d.leave(keys[i], tokens[i]):
+			case r.what == "s-" && d.leave(keys[i], tokens[i]):
 			case found == 1:
-				d.extend(keys[i], runs[0])
+				d.extend(keys[i], r.what)
 			default:
 				votes[i] = '0'
 			}
@@ -98,7 +113,6 @@ func batch(d *dataSet, keys, args []string) any {
 		for _, i := range ours {
 			d.delete(keys[i])
 		}
-		from = to
 	}
 	if string(votes) == granted {
 		return ""
@@ -195,46 +209,37 @@ type fenced struct {
 	mark, registersKey               string // mark is the master's
 	member                           bool   // the master is admitted to the expected set
 	names, tokens, registers, fences []string
-	runs                             []string
+	runs                             []run
 }
 
 func readFenced(d *dataSet, keys, args []string) fenced {
 	n := len(keys) - 3
 	mark, admitted, _ := d.get(keys[1])
-	return fenced{mark, keys[2], admitted && d.is(keys[0], args[0]), keys[3:], args[1 : 1+n], args[1+n : 1+2*n], args[1+2*n : 1+3*n], args[1+3*n:]}
+	return fenced{mark, keys[2], admitted && d.is(keys[0], args[0]), keys[3:], args[1 : 1+n], args[1+n : 1+2*n], args[1+2*n : 1+3*n], runsOf(n, args[1+3*n:])}
 }
 
-// ttls returns the ttl of each entry.
-func (f *fenced) ttls() (ttls []string) {
-	for i := 0; len(ttls) < len(f.names); i += 2 {
-		ttls = append(ttls, slices.Repeat(f.runs[i:i+1], atoi(f.runs[i+1]))...)
-	}
-	return ttls
-}
-
-// unit returns how many entries from one on are taken together: a set, or itself.
-func (f *fenced) unit(from int) int {
-	at := 0
-	for i := 0; ; i += 2 {
-		n := atoi(f.runs[i+1])
-		switch {
-		case from >= at+n:
-		case strings.HasPrefix(f.runs[i], "&"):
-			return n
-		default:
-			return 1
+// units returns the entries that are taken together: a set, or each by itself.
+func (f *fenced) units() (units []run) {
+	for _, r := range f.runs {
+		if strings.HasPrefix(r.what, "&") {
+			units = append(units, r)
+			continue
 		}
-		at += n
+		for i := r.from; i < r.to; i++ {
+			units = append(units, run{r.what, i, i + 1})
+		}
 	}
+	return units
 }
 
 // notTried returns which entries come after a free one of their choice.
-func (f *fenced) notTried(held []bool) (behind []bool) {
-	for i := 0; len(behind) < len(f.names); i += 2 {
-		found := false
-		for range atoi(f.runs[i+1]) {
-			behind = append(behind, found)
-			found = found || strings.HasPrefix(f.runs[i], "|") && !held[len(behind)-1]
+func (f *fenced) notTried(held []bool) []bool {
+	behind := make([]bool, len(held))
+	for _, r := range f.runs {
+		if free := slices.Index(held[r.from:r.to], false); free >= 0 && strings.HasPrefix(r.what, "|") {
+			for i := r.from + free + 1; i < r.to; i++ {
+				behind[i] = true
+			}
 		}
 	}
 	return behind
@@ -254,29 +259,27 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 		before[register] = hash[register]
 	}
 	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
-	held, ttls := d.held(f.names), f.ttls()
+	held, units := d.held(f.names), f.units()
 	behind := f.notTried(held)
 	sound := func(i int) bool {
 		value := number(before[f.registers[i]])
 		return isToken(value) && value < maxToken-1 && number(f.fences[i]) < maxToken
 	}
-	for from := 0; from < len(ttls); {
-		to := from + f.unit(from)
-		for i := from; i < to; i++ {
+	for _, u := range units {
+		for i := u.from; i < u.to; i++ {
 			switch {
 			case held[i]:
 				words[i] = "0"
-			case behind[i], slices.Contains(held[from:to], true):
+			case behind[i], slices.Contains(held[u.from:u.to], true):
 				words[i] = "n"
 			case !sound(i):
 				fault = "\n" + errRegister(f.registers[i]).Error()
-				for j := from; j < to; j++ {
+				for j := u.from; j < u.to; j++ {
 					words[j] = "e"
 				}
-				i = to
+				i = u.to
 			}
 		}
-		from = to
 	}
 	for i, register := range f.registers {
 		value := number(before[register])
@@ -289,22 +292,20 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 			d.hset(f.registersKey, register, f.fences[i])
 		}
 	}
-	for from := 0; from < len(ttls); {
-		to := from + f.unit(from)
-		for i := from; i < to; i++ {
-			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimLeft(ttls[i], "&|")) {
+	for _, u := range units {
+		for i := u.from; i < u.to; i++ {
+			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimLeft(u.what, "&|")) {
 				continue
 			}
-			for _, name := range f.names[from:i] {
+			for _, name := range f.names[u.from:i] {
 				d.delete(name)
 			}
-			for j := from; j < to; j++ {
+			for j := u.from; j < u.to; j++ {
 				words[j] = "n"
 			}
 			words[i] = "0"
 			break
 		}
-		from = to
 	}
 	if strings.Trim(strings.Join(words, ""), "=") == "" {
 		return f.mark + "\n"
@@ -315,22 +316,24 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 func fencedExtend(d *dataSet, keys, args []string) any {
 	f := readFenced(d, keys, args)
 	votes, fault := make([]byte, len(f.names)), ""
-	for i, ttl := range f.ttls() {
-		found, _ := d.ours(f.names[i], f.tokens[i])
-		var err error
-		if found == 1 && !f.member { // a key of another type belongs to somebody else
-			err = errNotMember
-		} else if found == 1 && number(f.fences[i]) > 0 {
-			err = d.raise(f.registersKey, f.registers[i], f.fences[i])
-		}
-		switch {
-		case err != nil:
-			votes[i], fault = 'e', "\n"+err.Error()
-		case found == 1:
-			d.extend(f.names[i], ttl)
-			votes[i] = '1'
-		default:
-			votes[i] = '0'
+	for _, r := range f.runs {
+		for i := r.from; i < r.to; i++ {
+			found, _ := d.ours(f.names[i], f.tokens[i])
+			var err error
+			if found == 1 && !f.member { // a key of another type belongs to somebody else
+				err = errNotMember
+			} else if found == 1 && number(f.fences[i]) > 0 {
+				err = d.raise(f.registersKey, f.registers[i], f.fences[i])
+			}
+			switch {
+			case err != nil:
+				votes[i], fault = 'e', "\n"+err.Error()
+			case found == 1:
+				d.extend(f.names[i], r.what)
+				votes[i] = '1'
+			default:
+				votes[i] = '0'
+			}
 		}
 	}
 	return f.mark + "\n" + string(votes) + fault
