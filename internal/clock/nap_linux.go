@@ -3,8 +3,6 @@ package clock
 import (
 	"runtime"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // slack is how much the kernel may prolong a short sleep.
@@ -22,6 +20,5 @@ func Nap(d time.Duration) {
 		runtime.Gosched()
 		return
 	}
-	left := unix.NsecToTimespec(int64(d))
-	_ = unix.Nanosleep(&left, nil) // a signal may end it early, which "about" allows
+	sleepThread(d) // a signal may end it early, which "about" allows
 }
