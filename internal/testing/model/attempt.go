@@ -11,7 +11,7 @@ func (x *search) steps() {
 	m, s := x.m, &x.state
 	for a := range m.Attempts {
 		x.attempt(a)
-		for i := range m.Masters {
+		for i := range m.masters() {
 			x.deliver(a, i)
 		}
 	}
@@ -25,7 +25,7 @@ func (x *search) steps() {
 	if s.now < m.Horizon {
 		t := *s
 		t.now++
-		for i := range m.Masters {
+		for i := range m.masters() {
 			for name := range t.columns[i].locks {
 				t.columns[i].locks[name].expire(t.now)
 			}
@@ -55,7 +55,7 @@ func (x *search) attempt(a int) {
 		for _, hint := range append(m.Hints, 0) {
 			t := *s
 			t.attempts[a] = attempt{phase: asking, hint: hint, since: s.now, floor: largest(s.counted[m.name(a)])}
-			for i := range m.Masters {
+			for i := range m.masters() {
 				if c := &t.columns[i]; x.votes(c, m.client(a)) {
 					c.asks[a].sent = true
 				}
@@ -82,27 +82,27 @@ func (x *search) attempt(a int) {
 // decide fixes the token, once for each quorum of the grants: the other grants are lost or too late.
 func (x *search) decide(a int) {
 	m, s := x.m, &x.state
-	all := where(s.columns[:m.Masters], func(c *column) bool { return c.asks[a].grant > 0 })
+	all := where(s.columns[:m.masters()], func(c *column) bool { return c.asks[a].grant > 0 })
 	for seen := all; seen > 0; seen = (seen - 1) & all {
 		if bits.OnesCount8(seen) < m.quorum() {
 			continue
 		}
 		var grants [maxMasters]uint64
-		for i := range m.Masters {
+		for i := range m.masters() {
 			if seen&(1<<i) != 0 {
 				grants[i] = uint64(s.columns[i].asks[a].grant)
 			}
 		}
 		t := *s
 		at := &t.attempts[a]
-		token, granted, stored := fencing.Decide(grants[:m.Masters])
+		token, granted, stored := fencing.Decide(grants[:m.masters()])
 		at.token = uint8(token)
 		if m.Fault == NoRaise || fencing.Counts(granted, stored, 0, m.quorum()) {
 			m.counts(&t, a)
 		} else {
 			at.phase = raising
 		}
-		for i := range m.Masters {
+		for i := range m.masters() {
 			c := &t.columns[i]
 			c.asks[a].granted, c.asks[a].stored = granted&(1<<i) != 0, stored&(1<<i) != 0
 			if at.phase == raising {
@@ -124,14 +124,14 @@ func (x *search) send(t *state, a int, c *column) {
 // storedByQuorum reports whether the token counts.
 func (x *search) storedByQuorum(a int) bool {
 	m := x.m
-	columns := x.state.columns[:m.Masters]
+	columns := x.state.columns[:m.masters()]
 	late := where(columns, func(c *column) bool { return c.asks[a].grant > 0 && m.Fault == LateGrantCounts })
 	granted := where(columns, func(c *column) bool { return c.asks[a].granted })
 	stored := where(columns, func(c *column) bool { return c.asks[a].stored }) | late&^granted
 	raised := where(columns, func(c *column) bool { return c.asks[a].extend == acknowledged })
 	granted |= late
 	if m.Fault == AmongIgnored {
-		granted = 1<<m.Masters - 1
+		granted = 1<<m.masters() - 1
 	}
 	return fencing.Counts(uint64(granted), uint64(stored), uint64(raised), m.quorum())
 }
@@ -143,14 +143,14 @@ func (x *search) hold(a int) {
 	if !at.extending && at.extended < m.Extensions {
 		t := *s
 		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now
-		for i := range m.Masters {
+		for i := range m.masters() {
 			t.columns[i].asks[a].extend = notSent
 			x.send(&t, a, &t.columns[i])
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
 	if at.extending {
-		acks := where(s.columns[:m.Masters], func(c *column) bool { return c.asks[a].extend == acknowledged })
+		acks := where(s.columns[:m.masters()], func(c *column) bool { return c.asks[a].extend == acknowledged })
 		if bits.OnesCount8(acks) >= m.quorum() {
 			t := *s
 			with := &t.attempts[a]
@@ -161,7 +161,7 @@ func (x *search) hold(a int) {
 	if m.Adopts && !at.adopted && !at.extending && a == 0 {
 		t := *s
 		t.attempts[a].adopted = true
-		for i := range m.Masters {
+		for i := range m.masters() {
 			t.columns[i].asks[a].extend = notSent
 		}
 		x.goes(&t, step{"is adopted", by, -1, 0})

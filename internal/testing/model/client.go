@@ -64,7 +64,7 @@ func (x *search) client(client int) {
 		x.adopt(client)
 		return
 	}
-	for i := range m.Masters {
+	for i := range m.masters() {
 		if m.member(client, &s.columns[i]) {
 			x.admit(client, i)
 		}
@@ -75,7 +75,7 @@ func (x *search) client(client int) {
 func (x *search) adopt(client int) {
 	m, s := x.m, &x.state
 	var shown [numberOfSets]int
-	for i := range m.Masters {
+	for i := range m.masters() {
 		if c := &s.columns[i]; m.member(client, c) {
 			shown[c.set]++
 		}
@@ -86,7 +86,7 @@ func (x *search) adopt(client int) {
 		}
 		t := *s
 		t.clients[client] = uint8(set)
-		for i := range m.Masters {
+		for i := range m.masters() {
 			if c := &t.columns[i]; m.member(client, c) {
 				m.look(x, &t, c, client)
 			}
@@ -132,7 +132,7 @@ func (x *search) admit(client, i int) {
 			x.open(&t, c, client, &a)
 		case next == fencing.Seed || m.Fault == ReadBeforeWait && next == fencing.Wait:
 			what = "begins to gather"
-			for j := range m.Masters {
+			for j := range m.masters() {
 				other := &t.columns[j].views[client]
 				other.target, other.read, other.gathered = false, false, 0
 			}
@@ -173,7 +173,7 @@ func (x *search) gather(client, i int) {
 	var read, open uint64
 	t := *s
 	into := &t.columns[i].views[client]
-	for j := range m.Masters {
+	for j := range m.masters() {
 		other := &t.columns[j]
 		if other.views[client].read {
 			read |= 1 << j
@@ -199,8 +199,8 @@ func (x *search) gather(client, i int) {
 		return
 	}
 	a := x.admissions[s.columns[i].views[client].admission]
-	enough := fencing.Enough(read, m.size(), m.quorum()) || m.Fault == NoPeers ||
-		m.Fault == OnePeerTooFew && fencing.Enough(read<<1|1, m.size(), m.quorum())
+	enough := fencing.Enough(read, masters, m.quorum()) || m.Fault == NoPeers ||
+		m.Fault == OnePeerTooFew && fencing.Enough(read<<1|1, masters, m.quorum())
 	if a.Next(tick(s.now)) != fencing.Seed || !enough {
 		return
 	}
@@ -215,7 +215,7 @@ func (x *search) gather(client, i int) {
 	ok := v.session == c.run && c.seed(s.clients[client], ticket, v.shown, uint8(v.gathered))
 	a.Seeded(text, ok)
 	v.admission, v.target, v.gathered = x.admission(a), false, 0
-	for j := range m.Masters {
+	for j := range m.masters() {
 		t.columns[j].views[client].read = false
 	}
 	x.goes(&t, step{"seeds", by, int8(i), 0})

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// masters is the number of masters in every model. Only the first model has four of them, where one is replaced.
+// masters is the number of masters in a set, in every model.
 const masters = 3
 
 // An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each state. Two of ten million

@@ -3,7 +3,7 @@ package model
 // faults takes the steps in which masters fail.
 func (x *search) faults() {
 	m, s := x.m, &x.state
-	for i := range m.Masters {
+	for i := range m.masters() {
 		c, on := &s.columns[i], int8(i)
 		happens := func(what string, so *uint8, most uint8, do func(t *state, c *column)) {
 			x.happens(what, i, so, most, func(t *state) { do(t, &t.columns[i]) })
@@ -31,7 +31,7 @@ func (x *search) faults() {
 		if m.Lost == 0 || c.kind == lost {
 			happens("is flushed", &s.flushes, m.Flushes, func(_ *state, c *column) { c.flush() })
 		}
-		for j := range m.Masters {
+		for j := range m.masters() {
 			if j != i {
 				happens("is copied from another", &s.copies, m.Copies, func(t *state, c *column) {
 					c.data, c.copied = t.columns[j].data, true

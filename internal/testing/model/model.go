@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"muxlock/internal/fencing"
+	"muxlock/internal/quorum"
 )
 
 const (
-	maxMasters  = 4
+	maxMasters  = masters + 1
 	maxAttempts = 3
 	maxClients  = 2
 	maxNames    = 2
@@ -17,12 +18,12 @@ const (
 
 // A Model is a configuration of the protocol, small enough to be searched completely.
 type Model struct {
-	Name              string
-	Masters, Attempts int
-	Names             int       // 0: one
-	Clients           int       // engines, each with its own admissions; 0: every master votes
-	Registers         [][]uint8 // at the start; one search begins from each
-	Hints             []uint8   // what an acquire may carry; nil: 0
+	Name      string
+	Attempts  int
+	Names     int       // 0: one
+	Clients   int       // engines, each with its own admissions; 0: every master votes
+	Registers [][]uint8 // at the start; one search begins from each
+	Hints     []uint8   // what an acquire may carry; nil: 0
 
 	TTL, Horizon uint8   // in ticks; Horizon 0: no clock, and a lock may vanish at any time
 	Wait         uint8   // of a master before it is admitted
@@ -135,21 +136,19 @@ func (p *property) notes(only, broken property, isBroken bool) {
 	}
 }
 
-// quorum is the quorum of the set, before and after a replacement.
-func (m *Model) quorum() int {
-	n := m.size()
-	if m.Fault == SmallQuorum {
-		return n / 2
+// masters is the number of masters. Before and after a replacement, one of them is not in the set.
+func (m *Model) masters() int {
+	if m.Replace {
+		return masters + 1
 	}
-	return n/2 + 1
+	return masters
 }
 
-// size is the number of masters in the set.
-func (m *Model) size() int {
-	if m.Replace {
-		return m.Masters - 1
+func (m *Model) quorum() int {
+	if m.Fault == SmallQuorum {
+		return masters / 2
 	}
-	return m.Masters
+	return quorum.Size(masters)
 }
 
 // member reports whether a client's configuration names a master.

@@ -61,7 +61,7 @@ func (x *search) operator(n int) {
 	m.leave(&t, n)
 	x.goes(&t, step{"operator is cut", int8(n), -1, 0})
 	all := true
-	for i := range m.Masters {
+	for i := range m.masters() {
 		if c := &s.columns[i]; m.concerns(n, c) && !c.visits[n].done {
 			all = false
 			x.visit(n, i)
@@ -86,7 +86,7 @@ func (x *search) begin(n int) {
 	}
 	q := question{operation: m.Operations[n], operator: n}
 	found := 0
-	for i := range m.Masters {
+	for i := range m.masters() {
 		c := &t.columns[i]
 		if m.Operations[n] != replaces && !m.concerns(n, c) { // a replacement looks at the old master, too
 			continue
@@ -111,7 +111,7 @@ func (x *search) begin(n int) {
 		if op.at, op.set = switching, a.before; a.back {
 			op.at = puttingBack
 		}
-		for i := range m.Masters {
+		for i := range m.masters() {
 			v := &t.columns[i].visits[n]
 			v.done = t.columns[i].kind == comes || v.set != a.before || !v.admitted
 			if a.back {
@@ -124,7 +124,7 @@ func (x *search) begin(n int) {
 		op.at, op.set = opening, a.set
 	}
 	if op.at == opening {
-		for i := range m.Masters {
+		for i := range m.masters() {
 			v := &t.columns[i].visits[n]
 			v.done = v.admitted && (v.set == op.set || !first)
 		}
@@ -152,7 +152,7 @@ func (m *Model) goOn(t *state, n int) {
 	if op.at == watching {
 		op.until = t.now + m.Wait
 	}
-	for i := range m.Masters {
+	for i := range m.masters() {
 		v := &t.columns[i].visits[n]
 		switch op.at {
 		case watching:
@@ -167,7 +167,7 @@ func (m *Model) goOn(t *state, n int) {
 
 func (m *Model) leave(t *state, n int) {
 	t.operators[n] = operator{}
-	for i := range m.Masters {
+	for i := range m.masters() {
 		t.columns[i].visits[n] = visit{}
 	}
 }

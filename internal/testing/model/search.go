@@ -33,7 +33,7 @@ func (x *search) enter(s *state) (fingerprint uint64, counted int, broken proper
 	for _, tokens := range s.counted {
 		counted += bits.OnesCount32(tokens)
 	}
-	return fingerprintOf(x.seed, s.core, s.columns[:x.m.Masters]), counted, s.broken
+	return fingerprintOf(x.seed, s.core, s.columns[:x.m.masters()]), counted, s.broken
 }
 
 // admission returns the index of a value. States store the index.

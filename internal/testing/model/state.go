@@ -154,7 +154,7 @@ func (m *Model) forget(s *state) {
 		}
 		at.floor, at.since = 0, 0
 		sent, extending := false, false
-		for i := range m.Masters {
+		for i := range m.masters() {
 			q := &s.columns[i].asks[a]
 			q.grant, q.granted, q.stored = 0, false, false
 			if q.extend == acknowledged && !at.extending && m.Duplicate != extends {
@@ -192,17 +192,17 @@ func (m *Model) starts(x *search) (states []state) {
 	for _, registers := range m.Registers {
 		var s state
 		s.counted[0] = 1 << m.Counted &^ 1
-		for i := range m.Masters {
+		for i := range m.masters() {
 			c := &s.columns[i]
 			c.run, c.nonces = 1, 1
 			if m.Blank {
 				continue
 			}
 			c.data = data{set: serving, mark: mark{nonce: 1, run: 1}, registers: true, register: registers[i]}
-			if m.Replace && i == m.Masters-2 {
+			if m.Replace && i == masters-1 {
 				c.kind = goes
 			}
-			if m.Replace && i == m.Masters-1 {
+			if m.Replace && i == masters {
 				c.kind = comes
 				c.flush()
 				if m.Returns {
@@ -218,7 +218,7 @@ func (m *Model) starts(x *search) (states []state) {
 			if !m.Blank && m.mayAdopt(client, serving) && !slices.Contains(m.Operations, recovers) { // else the client starts later
 				s.clients[client] = serving
 			}
-			for i := range m.Clients * m.Masters {
+			for i := range m.Clients * m.masters() {
 				if c := &s.columns[i/m.Clients]; m.member(client, c) {
 					m.look(x, &s, c, client)
 				}
