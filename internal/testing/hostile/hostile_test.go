@@ -22,8 +22,9 @@ import (
 	"muxlock/internal/watch"
 )
 
-// A script says what the hostile master sends on each of its connections: so many honest replies, then text in place of
-// the next skip ones, and then either honest replies again or nothing, not even the end of the connection if it is silent.
+// A script says what the hostile master sends on each of its connections: first honest replies, then text in place of the next
+// skip replies. The connection may end behind the text. Otherwise honest replies follow again, or nothing at all if the master
+// is silent, not even the end of the connection.
 type script struct {
 	after, skip int
 	silent, end bool
@@ -82,8 +83,8 @@ func (w *world) close() {
 	}
 }
 
-// A master without anybody behind it costs so much memory: that of the engine, which is made anew each time, and that of
-// each connection to the hostile one, whatever it announces.
+// Bounds of the memory that a hostile master may cost: the engine, which is made anew each time, and each connection to the
+// master, whatever the master announces.
 const (
 	mostForEngine     = 16 << 20 // with fencing 7 MB
 	mostForConnection = 8 << 20
