@@ -12,7 +12,7 @@ import (
 	"muxlock/engine"
 )
 
-// What must not be is seen: engines that are configured wrongly lead to two holders.
+// Engines with a wrong configuration lead to two holders, and the audit sees them.
 func TestWrongConfigurationsAreSeen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one processor, and many schedules")

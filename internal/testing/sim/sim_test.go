@@ -57,7 +57,7 @@ func TestSchedules(t *testing.T) {
 		r := Run(t, s)
 		all.add(r)
 		switch heap := heapInUse(); {
-		case i < 10: // what is made once
+		case i < 10: // some memory is taken once
 			least = heap
 		case heap > least+16<<20:
 			t.Errorf("%d MB are in use after schedule %d, %d after the tenth", heap>>20, i+1, least>>20)
@@ -78,7 +78,7 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// report shrinks a schedule that failed. It fails again in most runs, not in all: Go's scheduler is
+// report shrinks a schedule that failed. The schedule fails again in most runs, not in all: Go's scheduler is
 // not part of the seed.
 func report(t *testing.T, s Schedule, r Result) string {
 	fails := func(s Schedule) bool {
@@ -99,7 +99,7 @@ func report(t *testing.T, s Schedule, r Result) string {
 	return fmt.Sprintf("%s\n       with: %s -faults \"%s\"\n%v", text, command, numbers, s.with(left))
 }
 
-// totals are over schedules.
+// totals sum up the schedules.
 type totals struct {
 	counts       map[string]int
 	holds        int
