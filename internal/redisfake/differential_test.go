@@ -39,7 +39,7 @@ type generator struct {
 	leases int // so far
 }
 
-// lease returns one that no other is near: a server that reads its clock seconds later finds the same one longer.
+// lease returns a lease far from all others. A server that reads its clock seconds later still finds the same lease longer.
 func (g *generator) lease() string {
 	g.leases++
 	return strconv.Itoa(unit * (1 + g.leases*7919%10007)) // a permutation: 10007 is prime
@@ -50,7 +50,7 @@ const (
 	reader = "~a reader, 24 characters.@"
 )
 
-// soonOver is a lease that ends before the next batch.
+// soonOver is a lease that is over before the next batch.
 func soonOver() string { return "1" }
 
 // command draws a command that the engine sends, on so few names that they repeat. One name is that of a hash.
@@ -211,7 +211,8 @@ func (p peer) answer(t *testing.T, pushed *[]string) resp.Reply {
 	return reply
 }
 
-// comparable returns what must be the same of a reply: the class of an error, a rough time to live, registers in any order.
+// comparable returns the part of a reply on which both must agree: the class of an error, a rough time to live, registers in
+// any order.
 func comparable(words []string, r resp.Reply) string {
 	text := r.Text
 	switch {

@@ -42,7 +42,7 @@ func real(t testing.TB) client {
 	return connect(t, rueidis.ClientOption{InitAddress: []string{redistest.Masters(t, 1)[0].Addr()}})
 }
 
-// do returns the answer as text: that of an error too, and nil.
+// do returns the answer as text, also that of an error or nil.
 func (c client) do(words ...string) string {
 	c.t.Helper()
 	reply := c.Do(context.Background(), c.B().Arbitrary(words[0]).Args(words[1:]...).Build())

@@ -16,7 +16,7 @@ import (
 	"muxlock/scripts"
 )
 
-// aboutTimes rounds the milliseconds in an answer or push of the line, whose kind says which word they are.
+// aboutTimes rounds the milliseconds in an answer or push of the line. Its kind says which word they are.
 func aboutTimes(text string, ms map[string]int) string {
 	words := strings.Split(text, "\n")
 	kind := 0
@@ -53,8 +53,8 @@ func (c client) listen(channel string) <-chan string {
 	return messages
 }
 
-// randomLineCommand draws a command of those who wait for two names, one with fencing and one without, or of somebody
-// who writes nonsense.
+// randomLineCommand draws a command of a waiter for one of two names, one with fencing and one without, or a command that
+// writes nonsense.
 func randomLineCommand(rng *rand.Rand, channel string) []string {
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	token := func() string { return pick("t1", "t2", "t3", "t4") }
@@ -93,7 +93,7 @@ func randomLineCommand(rng *rand.Rand, channel string) []string {
 	return eval(scripts.Pass, token(), pick("p", "p", "p", "p", "o"), "word", tag, pick("-", token()), pick("-", token()))
 }
 
-// doLine is do, but that times are rounded.
+// doLine is do with rounded times.
 func (c client) doLine(words ...string) string {
 	c.t.Helper()
 	text, _, _ := strings.Cut(c.do(words...), " script: ") // of an error: where it happened
