@@ -41,7 +41,7 @@ func Listen(target string, alarms *clock.Alarms) (*Proxy, error) {
 // Addr returns the address for clients.
 func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
-// Delay makes every reply late that arrives from now on. delay makes a sampler for each connection.
+// Delay delays every reply that arrives from now on. delay makes a sampler for each connection.
 func (p *Proxy) Delay(delay func() func() time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,15 +51,15 @@ func (p *Proxy) Delay(delay func() func() time.Duration) {
 	}
 }
 
-// Cut ends each connection that there is when the next bytes pass in either direction, after a part of them.
+// Cut ends every open connection at its next bytes, in either direction. A part of these bytes still passes.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cuts++
 }
 
-// Blackhole holds all bytes from and to a client, also of connections that the client closes meanwhile, until on is
-// false. Then they pass.
+// Blackhole holds all bytes from and to a client, also of connections that the client closes meanwhile. When on is false
+// again, the bytes pass.
 func (p *Proxy) Blackhole(ip string, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
