@@ -1,5 +1,4 @@
-// Package watch watches the masters for a while: their round trips and their clocks, and what is wrong
-// with them.
+// Package watch measures the round trips and the clocks of the masters for a while, and judges them.
 package watch
 
 import (
