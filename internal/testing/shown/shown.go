@@ -1,4 +1,4 @@
-// Package shown tells tests what a value shows when it is printed.
+// Package shown prints values in every common way, for tests that secrets stay hidden.
 package shown
 
 import (
