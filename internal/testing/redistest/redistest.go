@@ -76,7 +76,7 @@ func Down(t testing.TB, master *redisserver.Server) {
 	require.NoError(t, reuse(raw, 0))
 }
 
-// reuse sets whether a socket shares its port with what is left of closed connections.
+// reuse sets whether a socket may share its port with the remains of closed connections.
 func reuse(c syscall.RawConn, on int) error {
 	var failed error
 	err := c.Control(func(fd uintptr) {

@@ -77,7 +77,7 @@ func TestErrorReplyFailsTheTest(t *testing.T) {
 	require.True(t, v.failed)
 }
 
-// tests are those of a package, with their exit code.
+// tests stands for the tests of a package: their exit code.
 type tests int
 
 func (code tests) Run() int { return int(code) }
