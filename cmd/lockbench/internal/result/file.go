@@ -51,11 +51,15 @@ func (f *File) Commit() error {
 	if f.name == "" {
 		return f.Close()
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	err := errors.Join(f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.File.Name(), f.name)
+	}
+	if err != nil {
 		os.Remove(f.File.Name())
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	return os.Rename(f.File.Name(), f.name)
+	return nil
 }
 
 // Abandon removes the partial file; an earlier file of that name stays. After Commit it does

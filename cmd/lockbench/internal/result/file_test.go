@@ -88,3 +88,13 @@ func TestADeviceIsWrittenAsItIs(t *testing.T) {
 	_, err = os.Stat("/dev/full")
 	require.NoError(t, err)
 }
+
+func TestAFileThatCannotGetItsNameLeavesNothing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.json")
+	f, err := result.Create(name)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(name, 0o755))
+	require.ErrorContains(t, f.Commit(), name)
+	f.Abandon()
+	require.NoFileExists(t, name+".partial")
+}
