@@ -30,16 +30,16 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		p.Impls = f.impl
 	}
 	for i, name := range f.impl {
-		if gone := usage.Formerly("--impl " + name); gone != nil {
+		gone := usage.Formerly("--impl " + name)
+		_, known := rivals.Find(name)
+		switch {
+		case gone != nil:
 			return gone
-		}
-		if _, known := rivals.Find(name); !known {
+		case !known:
 			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(rivals.Names(), ", "))
-		}
-		if slices.Contains(f.impl[:i], name) {
+		case slices.Contains(f.impl[:i], name):
 			return usage.Errorf("--impl names %s twice", name)
-		}
-		if f.engine.Groups > 1 && name != "muxlock" {
+		case f.engine.Groups > 1 && name != "muxlock":
 			return usage.Errorf("--groups cannot be used with --impl %s: only muxlock has groups", name)
 		}
 	}
@@ -106,16 +106,14 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 			return usage.Errorf("--%s cannot be used with --impl %s: only muxlock takes it", given.flag, strings.Join(f.impl, ","))
 		}
 	}
-	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
+	switch {
+	case f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast:
 		return usage.Errorf("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
-	}
-	if f.load.Procs < 1 {
+	case f.load.Procs < 1:
 		return usage.Errorf("--procs must be at least 1, got %d", f.load.Procs)
-	}
-	if f.load.Procs > 1 && !bench.SharesMemory {
+	case f.load.Procs > 1 && !bench.SharesMemory:
 		return usage.Errorf("--procs above 1 needs memory that processes share, which this system does not offer")
-	}
-	if set("arrivals") && !set("rate") {
+	case set("arrivals") && !set("rate"):
 		return usage.Errorf("--arrivals needs --rate")
 	}
 	if err := f.load.Validate(); err != nil {
@@ -126,19 +124,16 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 			return usage.Errorf("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.load.Op, name)
 		}
 	}
-	if f.engine.Groups > 1 && f.load.Op.TakesAll() {
+	switch {
+	case f.engine.Groups > 1 && f.load.Op.TakesAll():
 		return usage.Errorf("--op %s cannot be used with --groups %d: its names must be of one group", f.load.Op, f.engine.Groups)
-	}
-	if f.load.Hold.Mean() >= f.load.TTL {
+	case f.load.Hold.Mean() >= f.load.TTL:
 		return usage.Errorf("--hold must be shorter than --ttl %s, got %s, on average %s", f.load.TTL, f.load.Hold, f.load.Hold.Mean().Round(time.Microsecond))
-	}
-	if f.engine.MasterTimeout >= f.load.TTL {
+	case f.engine.MasterTimeout >= f.load.TTL:
 		return usage.Errorf("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.load.TTL)
-	}
-	if f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.load.TTL {
+	case f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.load.TTL:
 		return usage.Errorf("--max-ttl %s must be at least --ttl %s", f.engine.MaxTTL, f.load.TTL)
-	}
-	if f.load.Seed >= 1<<53 {
+	case f.load.Seed >= 1<<53:
 		return usage.Errorf("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
 	if f.load.Seed == 0 {
