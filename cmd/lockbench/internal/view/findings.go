@@ -186,29 +186,27 @@ func (b *Blocks) warnings(doc result.Document) {
 // reasons shows why runs are not valid, each kind of reason once, since only figures differ. It
 // reports whether the generator lagged.
 func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
-	var firsts []string
-	rounds := map[string]int{} // by the first reason of its kind
+	var kinds []string
+	reasons := map[string][]string{} // by kind
 	for _, r := range results {
 		for _, reason := range r.Valid.Reasons {
 			kind, _, _ := strings.Cut(reason, ":")
-			i := slices.IndexFunc(firsts, func(first string) bool { return strings.HasPrefix(first, kind) })
-			if i < 0 && reason != result.EmbeddedReason { // the header has that one
-				i, firsts = len(firsts), append(firsts, reason)
+			if reasons[kind] == nil {
+				kinds = append(kinds, kind)
 			}
-			if i >= 0 {
-				rounds[firsts[i]]++
-			}
+			reasons[kind] = append(reasons[kind], reason)
 		}
 	}
-	for _, reason := range firsts {
-		lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
-		text := fmt.Sprintf("NOT VALID %s: %s", name, reason)
-		if n := rounds[reason]; n > 1 {
+	for _, kind := range kinds {
+		text := fmt.Sprintf("NOT VALID %s: %s", name, reasons[kind][0])
+		if n := len(reasons[kind]); n > 1 {
 			text += fmt.Sprintf(" (in %d rounds)", n)
 		}
-		b.bad("%s", text)
+		if reasons[kind][0] != result.EmbeddedReason { // the header has that one
+			b.bad("%s", text)
+		}
 	}
-	return lagged
+	return reasons[bench.ReasonGenerator] != nil
 }
 
 // outlasted warns of leases that were too short. It reports whether there were any.
