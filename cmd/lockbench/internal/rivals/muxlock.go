@@ -126,19 +126,16 @@ func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 	return muxlockHeld(ctx, lock, err)
 }
 
-// AcquireShared acquires the name as a reader.
 func (l muxlock) AcquireShared(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
 	lock, err := l.engine.AcquireShared(ctx, name, ttl)
 	return muxlockHeld(ctx, lock, err)
 }
 
-// AcquirePermit acquires one of limit permits.
 func (l muxlock) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (bench.Held, error) {
 	lock, err := l.engine.AcquirePermit(ctx, name, limit, ttl)
 	return muxlockHeld(ctx, lock, err)
 }
 
-// AcquireAll acquires a Set.
 func (l muxlock) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (bench.Held, error) {
 	set, err := l.engine.AcquireAll(ctx, names, ttl)
 	if err != nil {
@@ -151,7 +148,6 @@ type muxlockSet struct{ *engine.Set }
 
 func (s muxlockSet) FenceOf(i int) uint64 { return s.Locks()[i].Fence() }
 
-// AcquireMany takes the names that nobody has.
 func (l muxlock) AcquireMany(ctx context.Context, names []string, ttl time.Duration) (bench.Held, []int, error) {
 	held, got, failed := muxlockMany{l.engine, nil}, []int(nil), error(nil)
 	for i, r := range l.engine.AcquireMany(ctx, names, ttl) {
@@ -190,13 +186,11 @@ func (m muxlockMany) Release(ctx context.Context) error {
 
 func (l muxlock) Close() error { return l.engine.Close() }
 
-// Counts returns the engine's counters.
 func (l muxlock) Counts() bench.Counts {
 	s := l.engine.Stats()
 	return bench.Counts{Rounds: s.Rounds, Commands: s.Requests, LateQuorum: s.Expired, FenceSecondTrips: s.FencesRaised}
 }
 
-// Allowance returns the engine's allowance for clock drift.
 func (l muxlock) Allowance(ttl time.Duration) time.Duration {
 	return redlock.DriftAllowance(ttl, redlock.DefaultDrift)
 }
