@@ -125,7 +125,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	if err != nil {
 		return nil, usage.Errorf("--faults %w", err)
 	}
-	if p.Load.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.OfClients) {
+	if p.Load.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.NeedsClients) {
 		return nil, usage.Errorf("--faults %s needs --procs 2 or more", strings.Join(f.kinds, ","))
 	}
 	if !p.Engine.Fencing {
@@ -199,7 +199,7 @@ var mix = func() (op bench.Op) {
 func survived(p *plan.Plan) (names []string) {
 	for _, k := range faults.Kinds {
 		switch {
-		case k.OfClients() && p.Load.Procs < 2, k == faults.Blackhole && runtime.GOOS != "linux":
+		case k.NeedsClients() && p.Load.Procs < 2, k == faults.Blackhole && runtime.GOOS != "linux":
 		case k == faults.Replica && p.Masters.Count == 1, k.Misleads() && !p.Engine.Fencing, k.Forgets() && p.Together:
 		default:
 			names = append(names, string(k))

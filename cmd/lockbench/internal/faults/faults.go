@@ -66,7 +66,7 @@ func Parse(text string, run Run) (f Fault, err error) {
 		f.Delay, err = bench.ParseSpan(parts[2])
 	case f.Kind == Replica && run.Masters == 1:
 		err = errors.New("needs another master, whose data it takes")
-	case f.Kind.OfClients():
+	case f.Kind.NeedsClients():
 		f.Client, err = number("process", parts[len(parts)-1], run.Clients)
 	}
 	if err != nil {

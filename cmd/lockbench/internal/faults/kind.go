@@ -51,8 +51,8 @@ const Grammar = "delay:K:SPAN, stop:K, kill:K, full:K, deny:K, which last for th
 // connection or their own process.
 func (k Kind) TakesAway() bool { return k != Delay }
 
-// OfClients reports whether the kind needs client processes.
-func (k Kind) OfClients() bool { return k.ofClient() || k == Blackhole }
+// NeedsClients reports whether the kind needs client processes.
+func (k Kind) NeedsClients() bool { return k.ofClient() || k == Blackhole }
 
 // Forgets reports whether the master has lost its locks afterwards.
 func (k Kind) Forgets() bool { return k == Kill || k == Restart || k.Misleads() }
