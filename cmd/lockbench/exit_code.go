@@ -13,8 +13,44 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/cmd/lockbench/internal/view"
 )
+
+// Exit codes. Scripts rely on them.
+const (
+	exitOK          = 0
+	exitRun         = 1
+	exitUsage       = 2
+	exitMissed      = 3
+	exitUnsafe      = 4
+	exitNotValid    = 5
+	exitLost        = 7
+	exitPipe        = 141 // as a shell reports SIGPIPE
+	exitInterrupted = 130
+)
+
+// verdict is the error of a run whose result is written but not good.
+type verdict struct {
+	code int
+	text string
+}
+
+func (v verdict) Error() string { return v.text }
+
+func exitCode(err error) (code int, quiet bool) {
+	var v verdict
+	var u usage.Error
+	switch {
+	case err == nil:
+		return exitOK, true
+	case errors.As(err, &v):
+		return v.code, v.text == ""
+	case errors.As(err, &u), errors.Is(err, bench.ErrConfig):
+		return exitUsage, false
+	}
+	return exitRun, false
+}
 
 // judge turns results into the exit code; the worst verdict wins. A run that is not valid
 // neither meets nor misses an objective.

@@ -35,25 +35,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/child"
-)
-
-// Exit codes. Scripts rely on them.
-const (
-	exitOK          = 0
-	exitRun         = 1
-	exitUsage       = 2
-	exitMissed      = 3
-	exitUnsafe      = 4
-	exitNotValid    = 5
-	exitLost        = 7
-	exitPipe        = 141 // as a shell reports SIGPIPE
-	exitInterrupted = 130
 )
 
 func main() {
@@ -159,28 +145,6 @@ func childCommand() *cobra.Command {
 			return subprocess.Serve[args[0]](cmd.Context(), os.Stdin, os.Stdout)
 		},
 	}
-}
-
-// verdict is the error of a run whose result is written but not good.
-type verdict struct {
-	code int
-	text string
-}
-
-func (v verdict) Error() string { return v.text }
-
-func exitCode(err error) (code int, quiet bool) {
-	var v verdict
-	var u usage.Error
-	switch {
-	case err == nil:
-		return exitOK, true
-	case errors.As(err, &v):
-		return v.code, v.text == ""
-	case errors.As(err, &u), errors.Is(err, bench.ErrConfig):
-		return exitUsage, false
-	}
-	return exitRun, false
 }
 
 // plain returns an error's text in terms of the command line: "--workers must be ...".
