@@ -39,10 +39,11 @@ const (
 // patience bounds the last batch after the end of the run.
 const patience = 2 * time.Second
 
-// Load has the connections to all masters. The caller must Close it. Not safe for concurrent use.
+// Load has the connections to all masters, for one Run. The caller must Close it. Not safe for
+// concurrent use.
 type Load struct {
 	masters int
-	conns   []*conn
+	workers []*worker
 }
 
 // Open dials all connections. It blocks until all are connected or ctx ends.
@@ -50,11 +51,11 @@ func Open(ctx context.Context, addrs []string, ttl time.Duration) (*Load, error)
 	l := &Load{masters: len(addrs)}
 	for _, master := range addrs {
 		for range ConnsPerMaster {
-			c, err := dial(ctx, master, len(l.conns), ttl)
+			c, err := dial(ctx, master, len(l.workers), ttl)
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("master %s: %w", masters.Redact(master), err), l.Close())
 			}
-			l.conns = append(l.conns, c)
+			l.workers = append(l.workers, &worker{conn: c, acquire: bench.NewHistogram(), release: bench.NewHistogram(), cycle: bench.NewHistogram()})
 		}
 	}
 	return l, nil
@@ -63,8 +64,8 @@ func Open(ctx context.Context, addrs []string, ttl time.Duration) (*Load, error)
 // Close closes the connections.
 func (l *Load) Close() error {
 	var errs []error
-	for _, c := range l.conns {
-		errs = append(errs, c.Close())
+	for _, w := range l.workers {
+		errs = append(errs, w.conn.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -72,41 +73,36 @@ func (l *Load) Close() error {
 // Run drives all connections through cfg.Warmup and cfg.Duration. When ctx ends, it returns an
 // interrupted result and no error. Of cfg it reads Warmup, Duration, Seed (for the result),
 // Progress and Begin. The run ends with an error at the first bad reply or broken connection, or
-// if a master has not answered two seconds after the end. After an error the Load can only be
-// closed.
+// if a master has not answered two seconds after the end.
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
-	workers := make([]*worker, len(l.conns))
-	for i, c := range l.conns {
-		workers[i] = &worker{conn: c, acquire: bench.NewHistogram(), release: bench.NewHistogram(), cycle: bench.NewHistogram()}
-	}
 	var now phase
 	g, gctx := errgroup.WithContext(ctx)
-	for _, w := range workers {
+	for _, w := range l.workers {
 		g.Go(func() error { return w.run(&now) })
 	}
 
 	if cfg.Begin != nil {
 		cfg.Begin(time.Now())
 	}
-	l.watch(gctx, cfg, cfg.Warmup, workers, true)
+	l.watch(gctx, cfg, cfg.Warmup, true)
 	before := bench.ReadMeter()
 	start := time.Now()
 	now.Store(measuring)
 	if cfg.Progress != nil {
 		cfg.Progress(bench.Progress{Impl: Name, Total: cfg.Duration}) // seconds count from here again
 	}
-	series := l.watch(gctx, cfg, cfg.Duration, workers, false)
+	series := l.watch(gctx, cfg, cfg.Duration, false)
 	now.Store(over)
 	elapsed := time.Since(start)
 	after := bench.ReadMeter()
-	for _, c := range l.conns {
-		_ = c.SetDeadline(time.Now().Add(patience)) // a hung master cannot block the run for ever
+	for _, w := range l.workers {
+		_ = w.conn.SetDeadline(time.Now().Add(patience)) // a hung master cannot block the run for ever
 	}
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 
-	r := l.result(workers, elapsed)
+	r := l.result(elapsed)
 	r.Client = after.Since(before, r.Totals.Acquired)
 	r.Seed, r.Series = cfg.Seed, series
 	if ctx.Err() != nil {
@@ -119,9 +115,9 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 }
 
 // watch waits for the end of a phase and reports it once a second.
-func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration, workers []*worker, warmup bool) []bench.Point {
+func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration, warmup bool) []bench.Point {
 	series := []bench.Point{}
-	start, seen := time.Now(), cycles(workers)
+	start, seen := time.Now(), l.cycles()
 	for at := time.Second; ; at += time.Second {
 		if at > total-pointLeast {
 			at = total
@@ -131,7 +127,7 @@ func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration,
 			return series
 		case <-time.After(time.Until(start.Add(at))):
 		}
-		now, elapsed := cycles(workers), time.Since(start)
+		now, elapsed := l.cycles(), time.Since(start)
 		p := bench.Point{TS: elapsed.Seconds(), Cycles: now - seen, Acquired: now - seen}
 		seen = now
 		series = append(series, p)
@@ -188,14 +184,14 @@ func (w *worker) run(now *phase) error {
 }
 
 // cycles returns the cycles so far.
-func cycles(workers []*worker) int64 {
-	return onMajority(workers, func(w *worker) int64 { return w.batches.Load() })
+func (l *Load) cycles() int64 {
+	return l.onMajority(func(w *worker) int64 { return w.batches.Load() })
 }
 
 // onMajority returns how many cycles a majority of the masters made.
-func onMajority(workers []*worker, batches func(*worker) int64) int64 {
+func (l *Load) onMajority(batches func(*worker) int64) int64 {
 	var each []int64
-	for ofMaster := range slices.Chunk(workers, ConnsPerMaster) {
+	for ofMaster := range slices.Chunk(l.workers, ConnsPerMaster) {
 		var sum int64
 		for _, w := range ofMaster {
 			sum += batches(w)
@@ -206,16 +202,16 @@ func onMajority(workers []*worker, batches func(*worker) int64) int64 {
 	return each[len(each)-quorum.Size(len(each))] * Depth
 }
 
-func (l *Load) result(workers []*worker, elapsed time.Duration) *bench.Result {
+func (l *Load) result(elapsed time.Duration) *bench.Result {
 	acquire, release, cycle := bench.NewHistogram(), bench.NewHistogram(), bench.NewHistogram()
-	shares := make([]int64, len(workers))
-	for i, w := range workers {
+	shares := make([]int64, len(l.workers))
+	for i, w := range l.workers {
 		acquire.Merge(w.acquire)
 		release.Merge(w.release)
 		cycle.Merge(w.cycle)
 		shares[i] = w.measured
 	}
-	n := onMajority(workers, func(w *worker) int64 { return w.measured })
+	n := l.onMajority(func(w *worker) int64 { return w.measured })
 	r := &bench.Result{
 		Impl:           Name,
 		Round:          1,
