@@ -9,6 +9,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/redlock"
 )
 
 // A trial lasts for several leases, so that a lock can be lost in it, and for the locks that show the
@@ -31,8 +32,12 @@ var nameFlags = []string{"keys", "dist", "think", "rate", "arrivals"}
 
 // Trial returns the command that tries the advice, on the masters and under the load of the
 // measurement. The light load of advise counts as none, and a fault only if it lasted for the
-// whole measurement.
+// whole measurement. It returns "" if the advice has a larger Drift than the engine's default: run has
+// that one alone.
 func Trial(c result.Config, a *result.Advice) string {
+	if a.Config.Drift > redlock.DefaultDrift {
+		return ""
+	}
 	var settings []setting
 	add := func(flag, value string) { settings = append(settings, setting{flag, value}) }
 	for _, fault := range c.Faults {

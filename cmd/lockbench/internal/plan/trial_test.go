@@ -159,6 +159,17 @@ func TestATrialHasTheFaultsOfTheWholeMeasurementAlone(t *testing.T) {
 	}
 }
 
+// A run has the engine's default: its locks would be valid for longer than a fast master keeps them.
+func TestALargerDriftHasNoTrial(t *testing.T) {
+	m := measured(12_000, 20*ms)
+	m.Clocks = []bench.Clock{{PPM: 15_000}}
+	a := advised(m, asking(""))
+	require.Equal(t, 0.015, a.Config.Drift)
+	require.Empty(t, plan.Trial(measuredBy(t, "run"), a))
+	m.Clocks[0].PPM = 5000
+	require.NotEmpty(t, plan.Trial(measuredBy(t, "run"), advised(m, asking(""))))
+}
+
 func TestATrialRunsForAsLongAsItsObjectiveTakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	between := func(least, most float64) float64 { return least * math.Pow(most/least, rng.Float64()) }

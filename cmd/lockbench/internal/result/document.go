@@ -37,7 +37,7 @@ type Document struct {
 type Advice struct {
 	Ask sizing.Ask `json:"ask"`
 	sizing.Sizes
-	Try  string   `json:"try"`            // command that runs Config on the masters of the measurement
+	Try  string   `json:"try"`            // command that runs Config on the masters of the measurement; empty: none can
 	Args []string `json:"args,omitempty"` // of lockbench advise, as in the document's Config
 	// Explain shows the parts of the sizes too.
 	Explain bool `json:"-"`

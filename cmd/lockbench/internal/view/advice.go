@@ -31,7 +31,9 @@ func (b *Blocks) advice(a *result.Advice) {
 	b.Line("change first: %s", changeFirst(a))
 	b.Line("No TTL outlasts every pause: have the resource check a fencing token.")
 	*b = append(*b, Block{Line: "\n" + snippet(a.Config), Code: true})
-	b.Line("  %s", a.Try)
+	if a.Try != "" {
+		b.Line("  %s", a.Try)
+	}
 }
 
 // settings returns name, value and reason of each setting.
@@ -126,6 +128,8 @@ func (b *Blocks) wrong(a *result.Advice) {
 // changeFirst names the largest part of the TTL, or of the unknown.
 func changeFirst(a *result.Advice) string {
 	switch {
+	case a.Config.Drift > redlock.DefaultDrift:
+		return fmt.Sprintf("the clocks of the masters; lockbench run tries no Drift but %g", redlock.DefaultDrift)
 	case a.Hold.From == sizing.Assumed:
 		return "give --hold: the hold of 1s is assumed"
 	case a.Missed && a.Pause.From == sizing.Seen && a.Pause.Took > a.Acquire.Took:

@@ -84,6 +84,12 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.Contains(t, text("near, missed"), "BEYOND --rto")
 	require.NotContains(t, text("near, missed"), "what --rto allows")
 	require.Contains(t, text("far, given"), "Fencing: true")
+	require.True(t, strings.HasSuffix(text("far, given"), "--duration 10s"))
+	a := advices()["near, given"]
+	a.Try = ""
+	var b Blocks
+	b.advice(a)
+	require.True(t, b[len(b)-1].Code, "no empty line after it")
 }
 
 func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
@@ -124,6 +130,7 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		},
 		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
 		"four round trips: all masters answered no two probes":                           func(a *result.Advice) { a.SplitShare = 0 },
+		"change first: the clocks of the masters; lockbench run tries no Drift but 0.01": func(a *result.Advice) { a.Config.Drift, a.Try = 0.016, "" },
 		"change first: watch the masters for outages: lockbench advise --masters": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
