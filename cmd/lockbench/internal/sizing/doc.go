@@ -48,7 +48,8 @@
 //	RetryHeld      the delay at which waiters without a wake-up leave the lock free for a tenth
 //	               of the mean hold (HeldGap); from 2ms and ten round trips to 250ms. It is shorter
 //	               if the RTO would be missed else, or locks be renewed only for it.
-//	RetrySplit     the span with the shortest mean time to a decided vote (BestSpread).
+//	RetrySplit     the span with the shortest mean time to a decided vote (BestSpread). Each two
+//	               probes in a row show how far apart two callers split their vote.
 //	lost           longer holds, and pauses longer than any in the watched time L. With 95 %, at
 //	               most 3/L such pauses come, so a mean hold of h meets one with probability
 //	               1 - exp(-3h/L) at most. This is a bound on the unseen, not an estimate.

@@ -32,12 +32,12 @@ func (m Measured) retries(trip, hold, longest time.Duration, waiters int) (held,
 	wanted := gapPart * float64(undo+hold) / HeldGap(time.Second, waiters-1) * float64(time.Second) // a gap is linear in the delay
 	held = max(min(RoundUp(min(time.Duration(wanted), longestPoll)), roundDown(longest)), shortestHeld(trip))
 
-	area, span := m.SplitArea(), unknownSplit*trip
-	if area > 0 {
-		span = time.Duration(BestSpread(area, waiters, float64(undo)))
+	gaps, span := m.SplitGaps(), unknownSplit*trip
+	if SplitVotes(gaps, waiters, 1) > 0 {
+		span = time.Duration(BestSpread(gaps, waiters, float64(undo)))
 	}
 	split = min(max(RoundUp(span), leastSplit), held)
-	return held, split, SplitVotes(area, waiters, float64(split))
+	return held, split, SplitVotes(gaps, waiters, float64(split))
 }
 
 // gap returns the mean time a lock is free before the first of k waiters polls. Each polls after
@@ -57,15 +57,14 @@ func HeldGap(mean time.Duration, k int) float64 {
 	return gap(float64(from), float64(to), k)
 }
 
-// SplitArea returns the mean length, in ns, of the interval of gaps between two callers at which
-// neither gets a quorum. SplitVotes turns it into a share of votes. Two callers can split only an
-// even number of masters, so with an odd number the last master is down. The one-way times of a
-// caller are half the round trips of a probe, less their common part. The area is 0 if it is not
-// known, or if a single master cannot be split.
-func (m Measured) SplitArea() float64 {
+// SplitGaps returns the length, in ns, of the interval of gaps between two callers at which neither
+// gets a quorum, for each two probes in a row. Two callers can split only an even number of masters,
+// so with an odd number the last master is down. The one-way times of a caller are half the round
+// trips of a probe, less their common part. It is empty if it is not known, or if a single master
+// cannot be split.
+func (m Measured) SplitGaps() (gaps []float64) {
 	q := quorum.Size(m.Masters)
 	up := 2 * (q - 1)
-	sum, pairs := 0.0, 0
 	lead := make([]float64, up) // the second caller gets a master if the gap is shorter
 	var first []time.Duration
 	for _, r := range m.Rounds {
@@ -78,23 +77,39 @@ func (m Measured) SplitArea() float64 {
 				lead[j] = max(0, float64((first[j]-slices.Min(first))-(second[j]-slices.Min(second)))/2)
 			}
 			slices.Sort(lead)
-			sum, pairs = sum+lead[q-1]-lead[up-q], pairs+1
+			gaps = append(gaps, lead[q-1]-lead[up-q])
 		}
 		first = second
 	}
-	return sum / float64(max(pairs, 1))
+	return gaps
 }
 
 // SplitVotes returns the share of split votes of k callers within span. The gap between two
-// callers has density k/span at 0.
-func SplitVotes(area float64, k int, span float64) float64 {
-	return min(1, float64(k)*area/span)
+// callers has density k/span at 0, so an interval of span/k splits all votes.
+func SplitVotes(gaps []float64, k int, span float64) float64 {
+	sum := 0.0
+	for _, gap := range gaps {
+		sum += min(1, float64(k)*gap/span)
+	}
+	return sum / float64(max(len(gaps), 1))
 }
 
 // BestSpread returns the span with the shortest mean time to a decided vote, if a lost round
-// costs lost. The first of k callers comes after span/(k+1). A round succeeds with probability
-// 1-b/span, b = k*area. (span/(k+1) + lost) / (1 - b/span) is least at b + sqrt(b^2 + b*(k+1)*lost).
-func BestSpread(area float64, k int, lost float64) float64 {
-	b := float64(k) * area
-	return b + math.Sqrt(b*b+b*float64(k+1)*lost)
+// costs lost. The first of k callers comes after span/(k+1). Let all intervals but the shortest
+// ones, a share of w with mean b/k, split whatever the span. A round then succeeds with probability
+// w*(1-b/span), and (span/(k+1) + lost) / (w*(1-b/span)) is least at b + sqrt(b^2 + b*(k+1)*lost).
+// The shortest of these times is the true one, since no wrong choice of intervals shortens one.
+func BestSpread(gaps []float64, k int, lost float64) (best float64) {
+	gaps, sum, shortest := slices.Sorted(slices.Values(gaps)), 0.0, math.Inf(1)
+	for i, gap := range gaps {
+		n := float64(i + 1)
+		sum += gap
+		b := float64(k) * sum / n
+		span := b + math.Sqrt(b*b+b*float64(k+1)*lost)
+		wins := n / float64(len(gaps)) * (1 - b/max(span, 1))
+		if took := (span/float64(k+1) + lost) / wins; took < shortest {
+			best, shortest = span, took
+		}
+	}
+	return best
 }

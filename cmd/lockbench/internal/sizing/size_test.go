@@ -447,12 +447,44 @@ func TestSplitVotesAreThoseOfASimulation(t *testing.T) {
 				split++
 			}
 		}
-		require.InEpsilon(t, float64(split)/draws, SplitVotes(m.SplitArea(), k, span), 0.15, masters)
+		require.InEpsilon(t, float64(split)/draws, SplitVotes(m.SplitGaps(), k, span), 0.15, masters)
 	}
-	require.Zero(t, Measured{Masters: 1}.SplitArea())
-	mean := func(span float64) float64 { return (span/4 + 5e6) / (1 - 3e6/span) }
-	best := BestSpread(1e6, 3, 5e6)
-	require.Less(t, mean(best), min(mean(best*0.95), mean(best*1.05)))
+	require.Empty(t, Measured{Masters: 1}.SplitGaps())
+}
+
+// One probe in a hundred that takes 200 ms has a mean that many votes do not have.
+func TestAFewSlowProbesSplitAsManyVotesAlone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	m := Measured{Masters: 3}
+	for i := range 4000 {
+		r := Round{Trips: []time.Duration{ms, ms, ms}}
+		for j := range r.Trips {
+			r.Trips[j] += time.Duration(0.1e6 * rng.Float64())
+		}
+		if i%100 == 0 {
+			r.Trips[rng.IntN(2)] = 200 * ms
+		}
+		m.Rounds = append(m.Rounds, r)
+	}
+	_, split, votes := m.retries(ms, time.Minute, time.Minute, 2)
+	require.Less(t, votes, 0.1, "two in a hundred, and those of the others")
+	require.Less(t, split, 3*ms)
+}
+
+func TestTheBestSpreadHasTheShortestMeanTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	for range 200 {
+		k, lost := 2+rng.IntN(5), 1e6*rng.ExpFloat64()
+		gaps := make([]float64, 1+rng.IntN(30))
+		for i := range gaps {
+			gaps[i] = math.Exp(10 + 3*rng.NormFloat64())
+		}
+		mean := func(span float64) float64 { return (span/float64(k+1) + lost) / (1 - SplitVotes(gaps, k, span)) }
+		best := mean(BestSpread(gaps, k, lost))
+		for span := 1.0; span < 1e12; span *= 1.02 {
+			require.LessOrEqual(t, best, mean(span)*(1+1e-9))
+		}
+	}
 }
 
 func TestTooFewSamplesLackMore(t *testing.T) {

@@ -63,15 +63,18 @@ func TestGapHasTheMeanOfItsLaw(t *testing.T) {
 	require.InEpsilon(t, 100.0/4, gap(100, 100, 3), 1e-9, "the first of three that are spread evenly")
 }
 
-func TestAreaIsTheMeanOfNeighbouringProbesOfAllMasters(t *testing.T) {
+func TestVotesSplitBetweenNeighbouringProbesOfAllMasters(t *testing.T) {
 	of := func(trips ...time.Duration) Round { return Round{Trips: trips} }
 	m := Measured{Masters: 3, Rounds: []Round{of(0, 4, 7), of(2, 6), of(-1, 6, 9), of(4, 2, 9), of(5, 5, 5)}}
-	require.Equal(t, 1.5, m.SplitArea())
-	require.Zero(t, Measured{Masters: 3, Rounds: m.Rounds[:3]}.SplitArea(), "of one probe nothing is known")
-	require.Zero(t, Measured{Masters: 1, Rounds: []Round{of(1), of(2)}}.SplitArea())
-	require.Equal(t, 0.5, SplitVotes(2, 3, 12))
-	require.Equal(t, 1.0, SplitVotes(4, 3, 11))
-	require.Equal(t, 10.0, BestSpread(1, 2, 10))
+	require.Equal(t, []float64{2, 1}, m.SplitGaps())
+	require.Empty(t, Measured{Masters: 3, Rounds: m.Rounds[:3]}.SplitGaps(), "of one probe nothing is known")
+	require.Empty(t, Measured{Masters: 1, Rounds: []Round{of(1), of(2)}}.SplitGaps())
+	require.Equal(t, 0.5, SplitVotes([]float64{2}, 3, 12))
+	require.Equal(t, 1.0, SplitVotes([]float64{4}, 3, 11))
+	require.Equal(t, 0.75, SplitVotes([]float64{100, 2}, 3, 12), "no vote splits twice")
+	require.Zero(t, SplitVotes(nil, 3, 11))
+	require.Equal(t, 10.0, BestSpread([]float64{1}, 2, 10))
+	require.Zero(t, BestSpread([]float64{0}, 2, 10))
 }
 
 func TestDelaysFollowFromTheWayTheReleaseAndTheHold(t *testing.T) {
@@ -100,7 +103,7 @@ func TestDelaysFollowFromTheWayTheReleaseAndTheHold(t *testing.T) {
 	}
 	trips := func(a, b time.Duration) Round { return Round{Trips: []time.Duration{a, b, b}} }
 	m := Measured{Masters: 3, Rounds: []Round{trips(ms, 3*ms), trips(3*ms, ms)}}
-	require.Equal(t, float64(ms), m.SplitArea())
+	require.Equal(t, []float64{float64(ms)}, m.SplitGaps())
 	_, split, votes := m.retries(ms, time.Hour, time.Hour, 2)
 	require.Equal(t, 6*ms, split, "2 + sqrt(4 + 2*3*2)")
 	require.Equal(t, 2.0/6, votes)

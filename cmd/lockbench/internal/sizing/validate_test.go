@@ -101,7 +101,7 @@ func quorums(t *testing.T) (checks []check) {
 	return checks
 }
 
-// splits: two callers that are spread over a span split their vote as often as SplitArea says.
+// splits: two callers that are spread over a span split their vote as often as SplitGaps says.
 func splits(t *testing.T) []check {
 	const callers, groups, span = 2, 40, 100 * time.Millisecond
 	// All callers of a round have sent before the first answer is back. A refused caller releases.
@@ -147,7 +147,7 @@ func splits(t *testing.T) []check {
 			r.Trips[i] *= 2
 		}
 	}
-	return []check{check{rule: "votes of 2 split over 100ms"}.exact(sizing.SplitVotes(m.SplitArea(), callers, float64(span)), 0.15).share(split, rounds)}
+	return []check{check{rule: "votes of 2 split over 100ms"}.exact(sizing.SplitVotes(m.SplitGaps(), callers, float64(span)), 0.15).share(split, rounds)}
 }
 
 // gaps: waiters without wake-ups leave the lock free for as long as HeldGap says.
