@@ -138,6 +138,8 @@ func changeFirst(a *result.Advice) string {
 		return "a longer --rto"
 	case a.Config.Renew && a.Outage.From == "":
 		return "watch the masters for outages: lockbench advise --masters"
+	case a.Config.Renew: // of outages, a process knows nothing
+		return fmt.Sprintf("watch for longer than %s: lockbench advise --duration", short(a.Watched))
 	case a.LostPause > a.LostHold:
 		return fmt.Sprintf("watch for longer than %s: Config.Measure, then --from", short(a.Watched))
 	}

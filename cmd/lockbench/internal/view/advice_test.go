@@ -130,6 +130,10 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		},
 		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
 		"four round trips: all masters answered no two probes":                           func(a *result.Advice) { a.SplitShare = 0 },
+		"change first: watch for longer than 15s: Config.Measure, then --from\n":         func(a *result.Advice) {},
+		"change first: watch for longer than 15s: lockbench advise --duration\n": func(a *result.Advice) {
+			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{From: sizing.Seen}
+		},
 		"change first: the clocks of the masters; lockbench run tries no Drift but 0.01": func(a *result.Advice) { a.Config.Drift, a.Try = 0.016, "" },
 		"change first: watch the masters for outages: lockbench advise --masters": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
