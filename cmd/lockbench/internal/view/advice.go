@@ -171,8 +171,13 @@ func (b *Blocks) explained(a *result.Advice) {
 	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
 	b.Line("  longest T = (--rto - longest RetryHeld - quorum - jump) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
-	b.Line("  MasterTimeout: at most a tenth of --rto, at least 50ms and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times", ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
-	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
+	b.Line("  MasterTimeout: twice the longer of a quorum's %s, %s, and the farthest master's p50, %s; at most a tenth of --rto, but at least %s and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times",
+		percentile(a.Quorum.Beyond), ns(a.Quorum.Took), ns(a.OneDown.Took), short(sizing.LeastTimeout), ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
+	pauses := "no bound"
+	if a.LostPause < 1 {
+		pauses = fmt.Sprintf("1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
+	}
+	b.Line("  lost to holds: at most %s; to pauses: %s", units.Share(a.LostHold), pauses)
 	for _, text := range a.Warnings {
 		b.bad("WARNING %s", text)
 	}

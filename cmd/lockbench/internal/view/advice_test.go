@@ -92,6 +92,27 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.True(t, b[len(b)-1].Code, "no empty line after it")
 }
 
+func TestFormulasOfAnAdviceGiveItsNumbers(t *testing.T) {
+	const ms = time.Millisecond
+	for want, change := range map[string]func(a *result.Advice){
+		"  MasterTimeout: twice the longer of a quorum's p99, 45.0ms, and the farthest master's p50, 60.0ms; at most a tenth of --rto, but at least 50ms and twice a quorum's p50, 7.00ms; a quorum takes longer than 45.0ms at most 1.45% of the times": func(a *result.Advice) {
+			a.Trip, a.Quorum, a.OneDown.Took = 7*ms, sizing.Part{Took: 45 * ms, Beyond: 0.01, AtMost: 0.0145}, 60*ms
+		},
+		"  lost to holds: at most 0.10%; to pauses: 1 - exp(-3 * (mean hold 20.0ms and its acquire) / 15.0s), at most 0.40%\n": func(a *result.Advice) { a.LostHold, a.LostPause = 0.001, 0.004 },
+		"  lost to holds: at most 0%; to pauses: no bound\n":                                                                   func(a *result.Advice) { a.LostHold, a.LostPause = 0, 1 },
+	} {
+		a := advices()["near, given"]
+		change(a)
+		var b Blocks
+		b.explained(a)
+		var all strings.Builder
+		for _, block := range b {
+			all.WriteString(block.Line + "\n")
+		}
+		require.Contains(t, all.String(), want)
+	}
+}
+
 func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 	const ms = time.Millisecond
 	for want, change := range map[string]func(a *result.Advice){
