@@ -59,11 +59,8 @@ func settings(a *result.Advice) [][3]string {
 	case 2*a.Trip > a.Ask.RTO/10:
 		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
 	}
-	split := "four round trips: all masters answered no two probes"
-	switch {
-	case a.Masters == 1:
-		split = "four round trips: a single master splits no vote"
-	case a.SplitShare > 0:
+	split := "four round trips: no two probes split a vote"
+	if a.SplitShare > 0 {
 		split = fmt.Sprintf("%s of the votes of %d at once split", units.Share(a.SplitShare), a.Waiters)
 		if a.Masters%2 == 1 { // which all together split no vote of two
 			split += ", with one down"
