@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"muxlock/internal/wallclock"
 	"muxlock/internal/wire"
 )
+
+// grace is the time to read an answer that has arrived.
+const grace = 10 * time.Millisecond
 
 var timeCommand = resp.AppendCommand(nil, "TIME")
 
@@ -95,6 +99,10 @@ func (l *lane) read(b *book) (since time.Time) {
 	}
 	for {
 		_, err := conn.In.Peek(1)
+		if errors.Is(err, os.ErrDeadlineExceeded) { // perhaps by a pause of this process, and the answer is there
+			_ = conn.SetReadDeadline(time.Now().Add(grace))
+			_, err = conn.In.Peek(1)
+		}
 		now := time.Now()
 		var answer []resp.Reply // an error reply is an answer too
 		if err == nil {

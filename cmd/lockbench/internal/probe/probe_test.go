@@ -110,6 +110,17 @@ func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
 	require.EqualValues(t, 3*time.Second, r.Probe.TimeoutNs)
 }
 
+// After a pause of this process a deadline has passed, and the answer has been there for long.
+func TestAnAnswerThatIsThereIsReadAfterItsDeadline(t *testing.T) {
+	p := open(t, redistest.Addrs(redistest.Masters(t, 1)), Options{Every: 10 * time.Millisecond, Timeout: 10 * time.Second})
+	p.lanes[0].timeout = 1 // each deadline has passed when it is set
+	p.Start(time.Now(), time.Hour)
+	require.Eventually(t, func() bool { _, rows := lost(p); return rows > 20 }, 20*time.Second, time.Millisecond)
+	r := p.Stop()
+	require.Positive(t, r.Masters[0].RTT.Count)
+	require.Less(t, r.Masters[0].Lost, int64(r.Rows))
+}
+
 func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
 	servers := redistest.Masters(t, 2)
 	require.NoError(t, servers[0].Kill())
