@@ -149,7 +149,9 @@ func TestProbesThatWereLostToAPauseOfTheHolderShowNoOutage(t *testing.T) {
 	m.Slow = []Moment{{At: 995 * ms, Took: -5 * ms}, {At: 1000 * ms, Took: -1510 * ms}} // the probe's timeout is 1 s
 	o := m.outage(50 * ms)
 	require.LessOrEqual(t, o.Longest, 15*ms, "the time between two probes around it, and in neither is the pause")
-	m.Slow[1].Took = -3 * time.Second
+	m.Slow = []Moment{{At: time.Second, Took: 1600 * ms}}
+	require.Equal(t, 100*ms, m.outage(50*ms).Longest, "the answer was late by as much")
+	m.Slow = []Moment{{At: 995 * ms, Took: -5 * ms}, {At: 1000 * ms, Took: -3 * time.Second}}
 	require.Equal(t, 1505*ms, m.outage(50*ms).Longest, "it went on after the pause")
 }
 

@@ -88,19 +88,15 @@ func (m Measured) attempts() Times {
 }
 
 // outages returns the times in which probes found no quorum within the timeout. A late answer
-// shows when the outage ended; without an answer, it lasted until the next probe. A delay that a
-// pause of the holder explains is no outage.
+// shows when the outage ended; without an answer, it lasted until the next probe. As far as a pause
+// of the holder explains the delay, it is no outage.
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
 	for _, s := range m.Slow {
 		took := max(s.Took, -s.Took)
 		left := took - m.paused(s.At, s.At+took)
-		switch {
-		case s.Took < 0:
-			s.Took = left
-		case left <= timeout:
-			continue
+		if s.Took < 0 || left > timeout {
+			all = join(all, Moment{s.At, left})
 		}
-		all = join(all, s)
 	}
 	return all
 }
