@@ -76,7 +76,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 			if kill != nil {
 				p.endGroup(kill)
 			} else {
-				h.stay(over, signals, signalled)
+				h.stay(over, p.stops, signals, signalled)
 			}
 			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
 				h.locks.Close() // a signal ended the hold: leave the lease to run out
@@ -88,13 +88,20 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	}
 }
 
-// stay keeps the lock until over ends or the lock is lost. A signal calls signalled, which ends over.
-func (h *held) stay(over context.Context, signals <-chan os.Signal, signalled func()) {
-	select {
-	case <-over.Done():
-	case <-h.lock.Done():
-	case <-signals:
-		signalled()
+// stay keeps the lock until over ends or the lock is lost. A signal calls signalled, which ends over; one from stops stops
+// muxlock.
+func (h *held) stay(over context.Context, stops, signals <-chan os.Signal, signalled func()) {
+	for {
+		select {
+		case <-over.Done():
+		case <-h.lock.Done():
+		case <-signals:
+			signalled()
+		case <-stops:
+			raiseStop()
+			continue
+		}
+		return
 	}
 }
 

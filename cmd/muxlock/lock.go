@@ -65,7 +65,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 				end()
 			}
 		}()
-		h.stay(over, signals, end)
+		h.stay(over, nil, signals, end)
 	}
 	if lost := h.end(log); lost != nil {
 		fmt.Fprintf(out, "lost %s: %s\n", shown(h.names[0]), plain(lost.Error()))

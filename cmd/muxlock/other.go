@@ -11,3 +11,5 @@ func readInBackground() {}
 func stopKey() <-chan os.Signal { return nil }
 
 func (p *process) stop() {}
+
+func raiseStop() {}

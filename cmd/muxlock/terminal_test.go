@@ -106,6 +106,28 @@ func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	shell.out.await(t, "shell: 5")
 }
 
+func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	shell, terminal := s.underShell(t, "exec", "--ttl", "30s", "--hold-at-least", "1h", "name", "--", "sh", "-c", `echo $$ $PPID.`)
+	shell.out.await(t, ".")
+	var command, muxlock int
+	_, err := fmt.Sscanf(shell.out.String(), "%d %d.", &command, &muxlock)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return syscall.Kill(command, 0) != nil }, limit, time.Millisecond)
+	// Again and again: a Ctrl-Z that comes before muxlock knows of the command's end stops nothing.
+	require.Eventually(t, func() bool {
+		_, err := terminal.WriteString("\x1a")
+		require.NoError(t, err)
+		return strings.Contains(shell.out.String(), "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
+	}, limit, 10*stopTime)
+	awaitState(t, muxlock, "T")
+	_, err = terminal.WriteString("\n")
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTERM))
+	shell.out.await(t, "shell: 0")
+}
+
 // Such is the first process of a container, or muxlock under ssh -t without a shell.
 func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 	t.Parallel()
