@@ -188,10 +188,10 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 		require.False(t, l.More)
 		for _, n := range l.Locks {
 			require.Nil(t, n.Slot)
-			found = append(found, n.Name)
+			found = append(found, string(n.Name))
 		}
 		for _, n := range l.Permits {
-			found = append(found, fmt.Sprint(n.Name, " ", *n.Slot))
+			found = append(found, fmt.Sprint(string(n.Name), " ", *n.Slot))
 		}
 		return found
 	}

@@ -58,7 +58,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 	over, end := context.WithCancel(context.Background())
 	defer end()
 	if h.lock.KeepAlive(0) == nil {
-		fmt.Fprintln(out, "locked", shown(h.names[0]))
+		fmt.Fprintln(out, "locked", shownName(h.names[0]))
 		readInBackground()
 		go func() { // ends with the process
 			if _, err := io.Copy(io.Discard, in); !errors.Is(err, syscall.EIO) { // else a terminal's keys are another's
@@ -68,7 +68,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 		h.stay(over, nil, signals, end)
 	}
 	if lost := h.end(log); lost != nil {
-		fmt.Fprintf(out, "lost %s: %s\n", shown(h.names[0]), plain(lost.Error()))
+		fmt.Fprintf(out, "lost %s: %s\n", shownName(h.names[0]), plain(lost.Error()))
 		return exit{exitLost, ""}
 	}
 	return nil

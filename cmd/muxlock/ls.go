@@ -89,14 +89,14 @@ func slotsOf(name string, n int) (permits []lockKey) {
 
 // listed is what the masters have under a lockKey.
 type listed struct {
-	Name    string `json:"name"`
-	Slot    *int   `json:"slot,omitempty"` // of a permit
-	Verdict string `json:"verdict"`
-	Readers int    `json:"readers"` // 0: a writer holds it, or nobody
-	On      int    `json:"on"`      // number of masters that have a value
-	Holder  string `json:"holder"`
-	LeftMs  *int64 `json:"left_ms"`
-	of      int    // number of masters of its group
+	Name    shownName `json:"name"`
+	Slot    *int      `json:"slot,omitempty"` // of a permit
+	Verdict string    `json:"verdict"`
+	Readers int       `json:"readers"` // 0: a writer holds it, or nobody
+	On      int       `json:"on"`      // number of masters that have a value
+	Holder  string    `json:"holder"`
+	LeftMs  *int64    `json:"left_ms"`
+	of      int       // number of masters of its group
 }
 
 func (l listing) text(w io.Writer) {
@@ -116,7 +116,7 @@ func writePermits(w io.Writer, permits []listed) {
 func rowsOf(all []listed, first ...string) [][]string {
 	rows := [][]string{append(first, "STATE", "MASTERS", "LEFT", "HOLDER")}
 	for _, n := range all {
-		row, left := []string{shown(n.Name)}, ""
+		row, left := []string{n.Name.String()}, ""
 		if n.Slot != nil {
 			row = append(row, strconv.Itoa(*n.Slot))
 		}

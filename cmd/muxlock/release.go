@@ -52,14 +52,14 @@ Exit codes: 0 released, 1 not released (or not known at a majority), 2 usage, 3 
 
 // released is the result of release, and its JSON.
 type released struct {
-	SchemaVersion int      `json:"schema_version"`
-	Name          string   `json:"name"`
-	Holder        string   `json:"holder"`
-	Values        []string `json:"values"` // hashes
-	LeftMs        *int64   `json:"left_ms"`
-	Deleted       int      `json:"deleted"` // number of masters
-	Masters       int      `json:"masters"`
-	holders       []string // of all values
+	SchemaVersion int       `json:"schema_version"`
+	Name          shownName `json:"name"`
+	Holder        string    `json:"holder"`
+	Values        []string  `json:"values"` // hashes
+	LeftMs        *int64    `json:"left_ms"`
+	Deleted       int       `json:"deleted"` // number of masters
+	Masters       int       `json:"masters"`
+	holders       []string  // of all values
 }
 
 func (r released) text(w io.Writer) {
@@ -67,7 +67,7 @@ func (r released) text(w io.Writer) {
 	if len(r.holders) > 0 {
 		by = " by " + strings.Join(r.holders, " and ")
 	}
-	fmt.Fprintf(w, "released %s: %s %s, held%s", shown(r.Name), plural(len(r.Values), "value", "values"), strings.Join(r.Values, " and "), by)
+	fmt.Fprintf(w, "released %s: %s %s, held%s", r.Name, plural(len(r.Values), "value", "values"), strings.Join(r.Values, " and "), by)
 	if r.LeftMs != nil {
 		fmt.Fprintf(w, " for another %s", duration(time.Duration(*r.LeftMs)*time.Millisecond))
 	}
@@ -88,7 +88,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	}
 	defer locks.Close()
 	was := stateOf(i, err)
-	r := released{SchemaVersion: 1, Name: name, Holder: i.Holder, LeftMs: was.LeftMs, Masters: len(i.Masters)}
+	r := released{SchemaVersion: 1, Name: shownName(name), Holder: i.Holder, LeftMs: was.LeftMs, Masters: len(i.Masters)}
 	r.Values, r.holders = was.values()
 	switch {
 	case len(r.Values) == 0 && err != nil:

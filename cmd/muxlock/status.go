@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -104,16 +106,16 @@ func inspect(ctx context.Context, config func() (groups.Config, error), name str
 
 // state is the result of status, and its JSON.
 type state struct {
-	SchemaVersion int      `json:"schema_version"`
-	Name          string   `json:"name"`
-	Verdict       string   `json:"verdict"`
-	Readers       int      `json:"readers"` // 0: a writer holds it, or nobody
-	Holder        string   `json:"holder"`
-	LeftMs        *int64   `json:"left_ms"` // null: not held, or never expires
-	Waiting       int      `json:"waiting"` // processes in line
-	Next          string   `json:"next"`    // the holder that the first of them will be
-	Masters       []holds  `json:"masters"`
-	Permits       []listed `json:"permits"` // those that are taken
+	SchemaVersion int       `json:"schema_version"`
+	Name          shownName `json:"name"`
+	Verdict       string    `json:"verdict"`
+	Readers       int       `json:"readers"` // 0: a writer holds it, or nobody
+	Holder        string    `json:"holder"`
+	LeftMs        *int64    `json:"left_ms"` // null: not held, or never expires
+	Waiting       int       `json:"waiting"` // processes in line
+	Next          string    `json:"next"`    // the holder that the first of them will be
+	Masters       []holds   `json:"masters"`
+	Permits       []listed  `json:"permits"` // those that are taken
 }
 
 // holds is the answer of one master.
@@ -146,7 +148,7 @@ func (h holds) all() []reader {
 
 // stateOf judges an inspection, whose error is err.
 func stateOf(i admin.Inspection, err error) state {
-	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Readers: i.Readers, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
+	v := state{SchemaVersion: 1, Name: shownName(i.Name), Verdict: isSplit, Readers: i.Readers, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
 	free := 0
 	for _, m := range i.Masters {
 		h := holds{Address: m.Address, State: isHeld, Readers: len(m.Readers), Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left, ReaderList: []reader{}}
@@ -224,9 +226,9 @@ func (v state) text(w io.Writer) {
 	}
 	held := v.heldPermits()
 	if held > 0 && v.Verdict == isFree {
-		fmt.Fprintf(w, "no lock on %s", shown(v.Name))
+		fmt.Fprintf(w, "no lock on %s", v.Name)
 	} else {
-		fmt.Fprintf(w, "%s is %s", shown(v.Name), v.Verdict)
+		fmt.Fprintf(w, "%s is %s", v.Name, v.Verdict)
 	}
 	switch v.Verdict {
 	case isHeld:
@@ -275,10 +277,22 @@ func duration(d time.Duration) string {
 	return (d + tenth - 1).Truncate(tenth).String()
 }
 
-// shown quotes a name if it could not be printed and pasted as it is.
-func shown(name string) string {
+// A shownName is a NAME, for output.
+type shownName string
+
+// String quotes a name if it could not be printed and pasted as it is.
+func (n shownName) String() string {
+	name := string(n)
 	if name != printable(name) || strings.ContainsAny(name, " \"") {
-		return fmt.Sprintf("%q", name)
+		return strconv.Quote(name)
 	}
 	return name
+}
+
+// MarshalText gives JSON the name as it is. Since JSON has only UTF-8, another name is quoted.
+func (n shownName) MarshalText() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return []byte(n), nil
+	}
+	return []byte(n.String()), nil
 }

@@ -38,7 +38,7 @@ func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
 	var v state
 	require.Zero(t, s.document(t, &v, "status", "name"))
 	require.Equal(t, 1, v.SchemaVersion)
-	require.Equal(t, "name", v.Name)
+	require.EqualValues(t, "name", v.Name)
 	require.Equal(t, isHeld, v.Verdict)
 	require.Equal(t, "the test", v.Holder)
 	require.Positive(t, *v.LeftMs)
@@ -48,6 +48,25 @@ func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
 		require.Equal(t, isHeld, m.State)
 		require.Regexp(t, "^[0-9a-f]{8}$", m.Value)
 		require.Equal(t, v.Masters[0].Value, m.Value)
+	}
+}
+
+// U+FFFD would stand for each byte that is not, and two names would be one.
+func TestJSONQuotesANameThatIsNotUTF8AsTextDoes(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for name, want := range map[string]string{"a\xff": `"a\xff"`, "a\xfe": `"a\xfe"`, `"ä"`: `"ä"`} {
+		redistest.Put(t, s.masters, name, "one")
+		var l listing
+		require.Zero(t, s.document(t, &l, "ls"))
+		require.Len(t, l.Locks, 1)
+		require.EqualValues(t, want, l.Locks[0].Name)
+		var v state
+		require.Zero(t, s.document(t, &v, "status", name))
+		require.EqualValues(t, want, v.Name)
+		var r released
+		require.Zero(t, s.document(t, &r, "release", "--force", "--yes", name))
+		require.EqualValues(t, want, r.Name)
 	}
 }
 
@@ -146,7 +165,7 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 		require.Zero(t, s.document(t, &l, append([]string{"ls"}, args...)...))
 		require.False(t, l.More)
 		for _, n := range l.Locks {
-			names = append(names, n.Name)
+			names = append(names, string(n.Name))
 		}
 		return names
 	}
