@@ -224,12 +224,16 @@ func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 }
 
 // takenBy asks the masters who holds the first name that is held, and adds that to err, an ErrTaken, if it is somebody
-// else. held is also true if the masters could not be asked. With shared, a writer that waits is in the way of readers.
+// else. It returns an ErrNotALock instead if the name is the key of something else. held is also true if the masters could
+// not be asked. With shared, a writer that waits is in the way of readers.
 func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string, shared bool) (_ error, held bool) {
 	for _, name := range names {
 		i, unknown := admin.Inspect(ctx, locks, name)
 		if held = i.Held || unknown != nil; !held {
 			continue
+		}
+		if errors.Is(unknown, admin.ErrNotALock) {
+			return fmt.Errorf("%q: %w", name, unknown), true
 		}
 		if i.Holder == "" || i.Holder == cfg.Holder || shared && i.Readers > 0 { // our own key may be of an attempt that is being undone
 			return err, true

@@ -104,14 +104,15 @@ func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (
 // refused turns err, because of which the lock was not acquired, into the command's exit.
 func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, err error) error {
 	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
-	if taken && c.permits > 0 {
+	switch {
+	case taken && c.permits > 0: // a permit has many holders
 		err = fmt.Errorf("all %d permits are taken", c.permits)
+	case taken && late:
+		err = whoHolds(cmd.Context(), err, cfg, names, c.shared)
+		taken = errors.Is(err, engine.ErrTaken)
 	}
 	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {
-	case late && taken && c.permits == 0: // a permit has many holders
-		err = whoHolds(cmd.Context(), err, cfg, names, c.shared)
-		fallthrough
 	case late:
 		e = exit{exitTimeout, fmt.Sprintf("%s not acquired within %s: %v", quoted(names), c.wait, err)}
 	case !taken:

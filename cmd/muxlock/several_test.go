@@ -34,6 +34,20 @@ func TestSeveralNamesAreLockedAllOrNone(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
+// Otherwise a job with -q whose NAME is the key of another program would never run, and nobody would hear of it.
+func TestAKeyOfAnotherTypeIsNoHolder(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, m := range s.masters {
+		redistest.Command(t, m, "RPUSH", "a list", "x")
+	}
+	for args, want := range map[string]int{"--try": exitOurs, "--shared --try": exitOurs, "--wait " + asks: exitTimeout, "b --try": exitOurs} {
+		_, stderr, code := s.run(t, append(append([]string{"exec", "-q", "-E", "9", "a list"}, strings.Fields(args)...), "--", "true")...)
+		require.Equal(t, want, code, args)
+		require.Contains(t, stderr, "\"a list\": "+s.masters[0].Addr()+": key holds no lock: WRONGTYPE", args)
+	}
+}
+
 func TestCommandHasAFenceForEachName(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
