@@ -75,7 +75,7 @@ func TestALossWhileTheLockIsHeldOnIsSaid(t *testing.T) {
 	j.out.await(t, "ran")
 	s.forced(t, "name")
 	require.Equal(t, exitLost, j.code(t))
-	require.Contains(t, j.log.String(), "which ended with exit status 0")
+	require.Contains(t, j.log.String(), `"name" was lost after the command, which ended with exit status 0`)
 	require.NotContains(t, j.log.String(), "SIGTERM")
 }
 

@@ -42,7 +42,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	}
 
 	var kill <-chan time.Time // fires when the grace is over; nil until the lock is lost or about to be
-	killed := false
+	killed, when := false, "while the command ran"
 	end := func(grace time.Duration, format string, args ...any) {
 		if kill != nil {
 			return
@@ -75,13 +75,13 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 			}
 			if kill != nil {
 				p.endGroup(kill)
-			} else {
-				h.stay(over, p.stops, signals, signalled)
+			} else if h.stay(over, p.stops, signals, signalled); over.Err() == nil {
+				when = "after the command"
 			}
 			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
 				h.locks.Close() // a signal ended the hold: leave the lease to run out
 			} else if lost := h.end(log); lost != nil || kill != nil {
-				return exit{exitLost, fmt.Sprintf("%s was lost while the command ran, which ended with %v", names, c.ProcessState)}
+				return exit{exitLost, fmt.Sprintf("%s was lost %s, which ended with %v", names, when, c.ProcessState)}
 			}
 			return exit{codeOf(c.ProcessState), ""}
 		}
