@@ -70,17 +70,14 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	case f.length <= 0:
 		return usagef("--for must be above 0, got %s", f.length)
 	}
-	var masters []rueidis.ClientOption
-	for i, addr := range cfg.Masters {
-		option, err := address.Parse(addr, cfg.Client)
-		if err != nil {
-			return usagef("--masters[%d] %w", i, err)
-		}
-		masters = append(masters, option)
-	}
 	report, err := check(cmd.Context(), cfg)
 	if err != nil {
 		return err
+	}
+	var masters []rueidis.ClientOption
+	for _, addr := range cfg.Masters {
+		option, _ := address.Parse(addr, cfg.Client) // check has parsed it, too
+		masters = append(masters, option)
 	}
 	seen, found := watch.Masters(cmd.Context(), masters, f.length)
 	report.Add(append(found, judgeProcessors(os.DirFS("/")))...)

@@ -137,10 +137,7 @@ func namesAndCommand(cmd *cobra.Command, args []string) error {
 		return errors.New("the command is missing after --")
 	}
 	for i, name := range args[:cmd.ArgsLenAtDash()] {
-		switch {
-		case name == "":
-			return errEmptyName
-		case slices.Contains(args[:i], name):
+		if slices.Contains(args[:i], name) {
 			return fmt.Errorf("NAME %q is there twice", name)
 		}
 	}

@@ -167,7 +167,7 @@ func masterIn(flag, text string) (string, error) {
 	}
 	option, err := address.Parse(text, engine.Config{}.Client)
 	if err != nil {
-		return "", usagef("%s: %w", flag, err)
+		return "", usagef("%s %w", flag, err)
 	}
 	return option.InitAddress[0], nil
 }

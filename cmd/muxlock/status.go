@@ -69,8 +69,6 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 	return cmd
 }
 
-var errEmptyName = errors.New("NAME is empty")
-
 // oneName requires exactly one argument, NAME.
 func oneName(_ *cobra.Command, args []string) error {
 	switch {
@@ -78,8 +76,6 @@ func oneName(_ *cobra.Command, args []string) error {
 		return errors.New("NAME is missing")
 	case len(args) > 1:
 		return fmt.Errorf("one NAME at a time, got %q", args)
-	case args[0] == "":
-		return errEmptyName
 	}
 	return nil
 }
