@@ -213,7 +213,6 @@ func TestAdviceRestsOnWhatAProcessOfTheUsersMeasured(t *testing.T) {
 }
 
 func TestAdviseRefusesBadInput(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -224,7 +223,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
 	grouped := write("grouped", `{"version":1,"span_ns":5,"masters":["a:1","b:1"],"groups":2}`)
 	lines, off := write("holds", "12ms # a\n8\n"), write("off", `{"version":0,"masters":null}`)
-	for line, want := range map[string]string{
+	requireRefused(t, map[string]string{
 		"advise --hold file:" + lines:                    "line 2: ",
 		"advise --hold file:" + write("zeros", "0s\n0s"): "--hold must be above 0",
 		"advise --eps 0":                                 "--eps",
@@ -255,12 +254,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		"advise --from " + off:                           "Config.Measure",
 		"advise --from " + off + " " + off:               "give one of them",
 		"advise --from " + off + " --duration 5s":        "--duration measures anew",
-	} {
-		stdout, stderr, code := lockbench(t, strings.Fields(line)...)
-		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
-		require.Contains(t, stderr, want, line)
-		require.Empty(t, stdout, line)
-	}
+	})
 	_, stderr, code := lockbench(t, "advise", "")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "the name of the file to size from is empty", "no load is made of a variable that is not set")

@@ -10,7 +10,6 @@ import (
 )
 
 func TestWhatIsGoneSaysWhatReplacesIt(t *testing.T) {
-	t.Parallel()
 	lines := map[string]string{
 		"schema -o json":          usage.Former["schema"], // also before a flag that nobody knows there
 		"report kept.json -o csv": usage.Former["-o csv"],

@@ -12,7 +12,6 @@ import (
 )
 
 func TestBadInputOfMastersNamesItsFlagAndStartsNothing(t *testing.T) {
-	t.Parallel()
 	requireRefused(t, map[string]string{
 		"run --probe-every -1s":                 "--probe-every",
 		"run --probe-every 10us":                "--probe-every",

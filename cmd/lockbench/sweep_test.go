@@ -9,7 +9,6 @@ import (
 )
 
 func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
-	t.Parallel()
 	requireRefused(t, map[string]string{
 		"sweep":                                                                      "--param",
 		"sweep --param":                                                              "--param",

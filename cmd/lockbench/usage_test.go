@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -45,7 +46,6 @@ func TestVersionNamesItself(t *testing.T) {
 }
 
 func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
-	t.Parallel()
 	requireRefused(t, map[string]string{
 		"run --workers 0":                                "--workers",
 		"run --workers -1":                               "--workers",
@@ -230,17 +230,26 @@ func TestMoreMastersThanTheEngineTakesAreNoMistakeWhereOneIsUsed(t *testing.T) {
 	require.Contains(t, stderr, "neither redis-server nor valkey-server", "it came as far as starting them")
 }
 
-// requireRefused runs mistaken command lines. Each error names its flag, and no server is started.
+// requireRefused gives mistaken command lines to the commands, within this process: what the program prints of such an error,
+// and its exit code, are in the tests of single lines. Each error names its flag, and nothing is started. As it changes
+// the environment, the test cannot be parallel.
 func requireRefused(t *testing.T, lines map[string]string) {
 	t.Helper()
-	tmp := t.TempDir()                                         // where servers would put their data,
-	env := append(os.Environ(), "TMPDIR="+tmp, "PATH=/no/bin") // and lockbench not find them and say so
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)     // where servers would put their data,
+	t.Setenv("PATH", "/no/bin") // and lockbench not find them and say so
 	for line, want := range lines {
-		stdout, stderr, code := lockbenchEnv(t, env, words(line)...)
-		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
-		require.Empty(t, stdout, line)
-		require.Contains(t, stderr, want, line)
-		require.NotContains(t, stderr, "EMBEDDED", line)
+		var out, log bytes.Buffer
+		cmd := root()
+		cmd.SetArgs(patient(words(line)))
+		cmd.SetOut(&out)
+		cmd.SetErr(&log)
+		err := cmd.ExecuteContext(t.Context())
+		code, _ := exitCode(err)
+		require.Equal(t, exitUsage, code, "%s: %v", line, err)
+		require.Empty(t, out.String(), line)
+		require.Empty(t, log.String(), line)
+		require.Contains(t, "lockbench: "+plain(err), want, line)
 	}
 	left, err := os.ReadDir(tmp)
 	require.NoError(t, err)
