@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,6 @@ import (
 const nowhere = "127.0.0.1:1" // nothing listens there
 
 func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
-	t.Parallel()
 	long := strings.Repeat("x", 513)
 	requireRefused(t, map[string]string{
 		"exec":                                      "NAME is missing",
@@ -80,7 +80,6 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 }
 
 func TestBadInputOfDoctorAndMastersNamesItsFlagAndSendsNothing(t *testing.T) {
-	t.Parallel()
 	requireRefused(t, map[string]string{
 		"doctor --masters=":                                            "--masters is missing",
 		"doctor --masters here":                                        "--masters[0]",
@@ -114,21 +113,37 @@ func TestBadInputOfDoctorAndMastersNamesItsFlagAndSendsNothing(t *testing.T) {
 	})
 }
 
-// requireRefused runs faulty command lines. Each must name its mistake and send nothing.
+// requireRefused gives faulty command lines to the commands, within this process: what the program prints of such an error, and
+// its exit code, are in the tests below of single lines. Each must name its mistake and send nothing. As it changes the
+// environment, the test cannot be parallel.
 func requireRefused(t *testing.T, lines map[string]string) {
 	t.Helper()
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, variablePrefix) {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("MUXLOCK_MASTERS", nowhere)
 	for line, want := range lines {
-		stdout, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), strings.Fields(line)...)
+		var out, log bytes.Buffer
+		cmd := root(&log)
+		cmd.SetArgs(strings.Fields(line))
+		cmd.SetOut(&out)
+		cmd.SetErr(&log)
+		cmd, err := cmd.ExecuteContextC(t.Context())
+		err = inFlags(cmd, err)
+		code, text := outcome(cmd, err)
 		wantCode := exitUsage
 		if strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
 			wantCode = exitOurs
 		}
-		require.Equal(t, wantCode, code, "%s: %s", line, stderr)
-		require.Empty(t, stdout, line)
-		require.Contains(t, stderr, want, line)
-		require.NotContains(t, stderr, "connection refused", line)
-		require.True(t, strings.HasSuffix(stderr, " --help.\n"), stderr)
-		require.Equal(t, 1, strings.Count(stderr, "muxlock: "), stderr)
+		require.Equal(t, wantCode, code, "%s: %s", line, text)
+		require.ErrorAs(t, err, new(usageError), "the help is named after it")
+		require.Empty(t, out.String(), line)
+		require.Empty(t, log.String(), line)
+		require.Contains(t, "muxlock: "+text, want, line)
+		require.NotContains(t, text, "muxlock: ", line)
+		require.NotContains(t, text, "connection refused", line)
 	}
 }
 
@@ -142,7 +157,6 @@ func TestAnEmptyNameIsRefusedBeforeTheMastersAreAsked(t *testing.T) {
 }
 
 func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
-	t.Parallel()
 	requireRefused(t, map[string]string{
 		"exec --groups red=a:1,here name -- true":                       `--groups["red"][1] "here" is not host:port`,
 		"exec --groups red=a:1,A:1 name -- true":                        `--groups["red"][1] is the same server`,
