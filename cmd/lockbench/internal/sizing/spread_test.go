@@ -32,9 +32,12 @@ func known(rng *rand.Rand, watched time.Duration, stalls bool) Measured {
 	return m
 }
 
-// Stalls come in groups of probes: redraws of single ones would make the intervals too narrow.
+// Stalls come in groups of probes: redraws of single ones would make the intervals too narrow, and hold the truth in 72 of 100
+// worlds. Of 100 worlds, fewer than 90 hold it with a probability of 0.9 where the intervals hold it 85 % of the time, and of
+// 0.99 at 80 %. Fewer redraws are no saving: the ends of an interval would depend on the draw.
 func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
-	const worlds, redraws, watched = 200, 80, 10 * time.Second
+	t.Parallel()
+	const worlds, redraws, watched = 100, 80, 10 * time.Second
 	ask := Ask{Eps: 0.01, RTO: 30 * time.Second, Pause: 500 * time.Millisecond}
 	for _, stalls := range []bool{false, true} {
 		rng := rand.New(rand.NewPCG(3, 3))

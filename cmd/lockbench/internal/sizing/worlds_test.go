@@ -245,6 +245,7 @@ func (w world) least(seed uint64, cfg Config, share float64) time.Duration {
 const eps = 1e-3
 
 func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
+	t.Parallel()
 	const seed = 1
 	require.Len(t, worlds, 20)
 	kept := 0
