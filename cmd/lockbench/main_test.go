@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,35 +15,33 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/cmd/lockbench/internal/subprocesstest"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
-// binary is lockbench as users run it.
+// binary is this test binary. A process that a test starts of it is lockbench: see asProgram.
 var binary string
 
+// asProgram is set in the environment of the processes that tests start. With it, the test binary is lockbench, so that the
+// program need not be linked a second time.
+const asProgram = "LOCKBENCH_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
-	subprocesstest.Serve()
+	if os.Getenv(asProgram) != "" {
+		main() // exits
+	}
 	// A test here waits for a process nearly all its time.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
-	code := func() int {
-		dir, err := os.MkdirTemp("", "lockbench-test-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "lockbench")
-		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}()
-	os.Exit(code)
+	var err error
+	if binary, err = os.Executable(); err == nil {
+		err = os.Setenv(asProgram, "1")
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
 }
 
 // flat returns a text as one line, unfolded.

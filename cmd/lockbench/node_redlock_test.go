@@ -2,19 +2,29 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
+// withoutNode says why node-redlock cannot be had here; "" if it can.
+var withoutNode = sync.OnceValue(func() string {
+	said, _ := exec.Command(binary, words("run --embedded 1 --impl node-redlock --workers 1 --duration 10ms --warmup 0s")...).CombinedOutput()
+	if _, why, without := strings.Cut(string(said), "node-redlock needs node and npm"); without {
+		return "node-redlock needs node and npm" + why
+	}
+	return ""
+})
+
 // needNode skips the test if node-redlock cannot be had here.
 func needNode(t *testing.T) {
 	t.Helper()
-	_, stderr, code := lockbench(t, words("run --embedded 1 --impl node-redlock --workers 1 --duration 10ms --warmup 0s")...)
-	if code == exitUsage && strings.Contains(stderr, "node-redlock needs node and npm") {
-		t.Skip(stderr)
+	if why := withoutNode(); why != "" {
+		t.Skip(why)
 	}
 }
 
