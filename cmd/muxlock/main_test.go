@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,10 +20,17 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// binary is muxlock as users run it.
+// binary is this test binary. A process that a test starts of it is muxlock: see asProgram.
 var binary string
 
+// asProgram is set in the environment of the processes that tests start. With it, the test binary is muxlock, so that the
+// program need not be linked a second time.
+const asProgram = "TEST_AS_PROGRAM" // not a setting: cleanEnv leaves it
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main() // exits
+	}
 	// Nearly all the time, a test here waits for a process.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
@@ -36,21 +41,14 @@ func TestMain(m *testing.M) {
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
-	code := func() int {
-		dir, err := os.MkdirTemp("", "muxlock-test-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "muxlock")
-		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}()
-	os.Exit(code)
+	var err error
+	if binary, err = os.Executable(); err == nil {
+		err = os.Setenv(asProgram, "1")
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
 }
 
 // asks is a --wait that ends when a busy machine, too, has asked the masters.
