@@ -28,7 +28,7 @@ const shortWait = 5042 * time.Millisecond // of a master, with leases of at most
 
 func newFencedSet(t *testing.T) fencedSet {
 	t.Helper()
-	s := newSet(t)
+	s := ownSet(t)
 	cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 4 * time.Second, MasterTimeout: 3900 * time.Millisecond}
 	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	s.env = []string{
@@ -171,7 +171,7 @@ func TestOfMembersThatAreDownThoseOfOtherGroupsAreNotNamed(t *testing.T) {
 
 func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
 	t.Parallel()
-	red, blue := newSet(t), newSet(t)
+	red, blue := ownSet(t), ownSet(t)
 	cfg := red.config()
 	cfg.MaxTTL = 8 * time.Second
 	inRed, inBlue, setting := nameInEach(t, red, blue, cfg)

@@ -119,7 +119,7 @@ func TestALossEndsWhatTheCommandHasStartedToo(t *testing.T) {
 
 func TestALockThatCannotBeRenewedEndsTheCommandBeforeTheLease(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	j := s.start(t, "exec", "--ttl", "8s", "--grace", "4s", "name", "--", "sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
 	j.out.await(t, "ready")
 	for _, m := range s.masters[:2] {
@@ -136,7 +136,7 @@ func TestALockThatCannotBeRenewedEndsTheCommandBeforeTheLease(t *testing.T) {
 
 func TestAMuxlockThatIsLateLeavesTheCommandOnlyTheRestOfTheLease(t *testing.T) {
 	t.Parallel()
-	s, ttl := newSet(t), 4*time.Second
+	s, ttl := ownSet(t), 4*time.Second
 	j := s.start(t, "exec", "--ttl", ttl.String(), "--grace", "2s", "name", "--", "sh", "-c", `trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
 	j.out.await(t, "ready")
 	lease := s.pauseAfterRenewal(t, "name", ttl)

@@ -84,7 +84,7 @@ func TestWaitZeroThatIsGivenIsNotToWait(t *testing.T) {
 
 func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	lock := s.hold(t, "name")
 	run := func(args ...string) (stderr string, code int) {
 		t.Helper()
@@ -158,7 +158,7 @@ func TestOfThoseWhoTryAtOnceOneRuns(t *testing.T) {
 
 func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	redistest.Down(t, s.masters[0])
 	require.NoError(t, s.masters[1].Kill())
 	_, stderr, code := s.run(t, "exec", "--wait", asks, "name", "--", "echo", "ran")
@@ -178,7 +178,7 @@ func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 
 func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	args := []string{"--new-masters=false", "--max-ttl", "8s", "--ttl", "8s", "name", "--", "echo", "ran"}
 	_, stderr, code := s.run(t, append([]string{"exec", "--wait", asks}, args...)...)
 	require.Equal(t, exitTimeout, code)
@@ -190,7 +190,7 @@ func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {
 
 func TestASignalEndsTheWait(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	s.hold(t, "name")
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		j := s.start(t, "exec", "--new-masters=false", "name", "--", "echo", "ran")
@@ -204,7 +204,7 @@ func TestASignalEndsTheWait(t *testing.T) {
 
 func TestTheCommandGetsItsFenceWhichGrows(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	cfg := s.config()
 	cfg.MastersAreNew = false
 	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
@@ -224,7 +224,7 @@ func TestTheCommandGetsItsFenceWhichGrows(t *testing.T) {
 
 func TestAVariableForTheFenceMeansFencingWhateverTheEnvironmentSays(t *testing.T) {
 	t.Parallel()
-	s := newSet(t) // not set up for fencing
+	s := ownSet(t) // not set up for fencing
 	s.env = append(s.env, "MUXLOCK_FENCING=false")
 	_, stderr, code := s.run(t, "exec", "--try", "--fence-env", "FENCE", "name", "--", "true")
 	require.Equal(t, exitOurs, code)

@@ -99,7 +99,7 @@ func (s *set) holdAndGoDeaf(t *testing.T, name string) string {
 
 func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	addrs := s.holdAndGoDeaf(t, "name")
 	stdout, stderr, code := s.run(t, "ls", "--masters", addrs)
 	require.Equal(t, exitRun, code, "%s%s", stdout, stderr)
@@ -109,7 +109,7 @@ func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
 
 func TestLsLeavesAHungMasterAloneInTime(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
 	s.hold(t, "name")
 	require.NoError(t, s.masters[2].Pause())
@@ -122,7 +122,7 @@ func TestLsLeavesAHungMasterAloneInTime(t *testing.T) {
 
 func TestLsSaysThatItsTimeIsOver(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	addrs := s.holdAndGoDeaf(t, "name")
 	_, stderr, code := s.run(t, "ls", "--masters", addrs, "--master-timeout", "4s", "--timeout", "3s")
 	require.Equal(t, exitRun, code)

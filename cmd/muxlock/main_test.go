@@ -48,7 +48,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := stopIdle(); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
 }
 
 // asks is a --wait that ends when a busy machine, too, has asked the masters.
@@ -94,8 +98,52 @@ type set struct {
 	env     []string
 }
 
-// newSet starts three masters. They have never granted a lock, so muxlock need not wait for their votes.
+// newSet returns three masters without keys. Tests have them one after the other: a test that stops or restarts masters, or
+// that needs young ones, takes ownSet. Its muxlock need not wait for their votes.
 func newSet(t *testing.T) *set {
+	t.Helper()
+	redistest.NeedServer(t)
+	var masters []*redisserver.Server
+	select {
+	case masters = <-idle:
+	default:
+		var err error
+		masters, err = redisserver.StartN(t.Context(), 3, redisserver.Options{})
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			require.NoError(t, redisserver.StopAll(masters))
+			return
+		}
+		for _, m := range masters {
+			for _, kind := range []string{"normal", "pubsub"} { // what a muxlock that was killed has sent is not read any more
+				redistest.Command(t, m, "CLIENT", "KILL", "TYPE", kind)
+			}
+			redistest.Command(t, m, "FLUSHALL")
+		}
+		idle <- masters
+	})
+	return setOf(masters)
+}
+
+// idle has the masters that no test has at the moment.
+var idle = make(chan []*redisserver.Server, 1000)
+
+// stopIdle stops them when all tests are over.
+func stopIdle() (err error) {
+	for {
+		select {
+		case masters := <-idle:
+			err = errors.Join(err, redisserver.StopAll(masters))
+		default:
+			return err
+		}
+	}
+}
+
+// ownSet starts three masters for a test alone. They have never granted a lock.
+func ownSet(t *testing.T) *set {
 	t.Helper()
 	return setOf(redistest.Masters(t, 3))
 }

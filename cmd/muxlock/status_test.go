@@ -72,7 +72,7 @@ func TestJSONQuotesANameThatIsNotUTF8AsTextDoes(t *testing.T) {
 
 func TestStatusTellsFreeSplitAndUnknownApart(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	verdict := func(want string, code int) {
 		t.Helper()
 		var v state
@@ -148,7 +148,7 @@ func TestAForcedReleaseTellsWhatItCut(t *testing.T) {
 
 func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
+	s := ownSet(t)
 	s.hold(t, "jobs/b")
 	s.hold(t, "jobs/a [x]")
 	s.hold(t, "other")
