@@ -55,7 +55,7 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
 	page := filepath.Join(t.TempDir(), "page.html")
-	stdout, stderr, code := lockbench(t, "chaos", "--duration", "8s", "--history", history, "-o", "json", "-q", "--html", page)
+	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json", "-q", "--html", page) // .ci/prove plays more
 	requireMeasured(t, code, stderr)
 	require.Contains(t, read(t, page), "<h1>lockbench chaos")
 	require.Contains(t, read(t, page), "--faults delay,stop,kill,restart,cut")
@@ -101,7 +101,7 @@ func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 func TestChaosStopsAndKillsClients(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--faults", "pause,crash", "--procs", "3", "--workers", "4", "--duration", "8s", "--seed", "1", "-o", "json", "-q",
+	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--faults", "pause,crash", "--procs", "3", "--workers", "4", "--duration", "5s", "--seed", "1", "-o", "json", "-q",
 		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
