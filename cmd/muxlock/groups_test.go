@@ -115,7 +115,7 @@ func TestMastersOfACommandLineReplaceNoGroupsForALock(t *testing.T) {
 	red := strings.Join(redistest.Addrs(s.masters), ",")
 	file := filepath.Join(t.TempDir(), "muxlock.conf")
 	require.NoError(t, os.WriteFile(file, []byte("MUXLOCK_GROUPS=red="+red+" blue=127.0.0.1:1\nMUXLOCK_NEW_MASTERS=true\n"), 0o600))
-	inEnv := cleanEnv("MUXLOCK_GROUPS=red="+red, "MUXLOCK_NEW_MASTERS=true")
+	inEnv := cleanEnv("MUXLOCK_GROUPS=red="+red, "MUXLOCK_NEW_MASTERS=true", "MUXLOCK_MASTER_TIMEOUT=2s")
 	byEnv := cleanEnv("MUXLOCK_MASTERS=" + red)
 	for args, usage := range map[string]int{"exec --try a -- echo SECOND": exitOurs, "lock --try a": exitOurs, "release --force --yes a": exitUsage} {
 		args := strings.Fields(args)
