@@ -29,6 +29,15 @@ func (s *server) Write(b []byte) (int, error) { return len(b), nil }
 func (s *server) Read(b []byte) (int, error)  { return s.text.Read(b[:min(len(b), s.pieces)]) }
 func (s *server) Close() error                { s.closed.Store(true); return nil }
 
+// sizes are those of the pieces in which a text comes. A long one is there for its length; it would take the most time in
+// pieces of a few bytes, and they show no more of it than of the others.
+func sizes(text string) []int {
+	if len(text) > 32<<10 {
+		return []int{4093, 1 << 20}
+	}
+	return []int{1, 2, 7, 1 << 20}
+}
+
 // read returns what a guard lets through of text, as the answer to so many commands, and the error at its end.
 func read(t testing.TB, text string, pieces, commands int) ([]byte, error) {
 	s := &server{text: bytes.NewReader([]byte(text)), pieces: pieces}
@@ -39,13 +48,15 @@ func read(t testing.TB, text string, pieces, commands int) ([]byte, error) {
 			require.NoError(t, err)
 		}
 	}
-	got, err := io.ReadAll(c)
+	var got bytes.Buffer
+	got.Grow(len(text) + bytes.MinRead) // growing it copies more than is read
+	_, err := got.ReadFrom(c)
 	require.Equal(t, err != nil, s.closed.Load(), "%q: %v", text, err)
 	if err != nil {
 		_, again := c.Read(make([]byte, 1))
 		require.ErrorIs(t, again, resp.ErrProtocol)
 	}
-	return got, err
+	return got.Bytes(), err
 }
 
 func invalidated(key string) string {
@@ -60,7 +71,7 @@ func TestRepliesAndPushesPass(t *testing.T) {
 		"$4194200\r\n" + strings.Repeat("x", 4194200) + "\r\n", "*65536\r\n" + strings.Repeat("_\r\n", 65536),
 		strings.Repeat("*1\r\n", 8) + "_\r\n",
 	} {
-		for _, pieces := range []int{1, 2, 7, 1 << 20} {
+		for _, pieces := range sizes(text) {
 			got, err := read(t, text, pieces, 2)
 			require.NoError(t, err, "%.80q", text)
 			require.Equal(t, text, string(got))
@@ -77,7 +88,7 @@ func TestWhatWouldHarmRueidisEndsTheConnection(t *testing.T) {
 		"*1\r\n" + invalidated("a"), strings.Repeat("$2000000\r\n"+strings.Repeat("x", 2000000)+"\r\n", 3),
 		strings.Repeat("+OK\r\n", 5), strings.Repeat(invalidated("a"), 3) + strings.Repeat("_\r\n", 5),
 	} {
-		for _, pieces := range []int{1, 2, 7, 1 << 20} {
+		for _, pieces := range sizes(text) {
 			_, err := read(t, text, pieces, 4)
 			require.ErrorIs(t, err, resp.ErrProtocol, "%.80q", text)
 		}
