@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,7 @@ func newMaster(t testing.TB) testMaster {
 	server := redistest.Masters(t, 1)[0]
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{server.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, AlwaysRESP2: true,
+		ConnWriteTimeout: time.Minute, // of an answer, too: a large script takes long on a busy machine
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
