@@ -153,7 +153,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 }
 
 // persist makes attempts until one succeeds, the last one fails, or an error comes. It rests between attempts, and rest
-// may return the result, too. A returned error is joined to the last attempt's.
+// may return the result, too. A returned error is joined to the last attempt's, unless it has one.
 func persist(ctx context.Context, attempt func(context.Context) (*Lock, step, error), rest func(context.Context, step) (*Lock, error)) (*Lock, error) {
 	var last error // of the attempt before
 	for {
@@ -165,10 +165,12 @@ func persist(ctx context.Context, attempt func(context.Context) (*Lock, step, er
 			got, err = rest(ctx, next)
 		}
 		switch {
-		case err != nil:
-			return nil, oneline.Join(last, err)
 		case got != nil:
 			return got, nil
+		case errors.As(err, new(*AttemptError)):
+			return nil, err
+		case err != nil:
+			return nil, oneline.Join(last, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -386,6 +387,18 @@ func TestWhoIsBehindManyThatAreGoneAsksAgainWhileTheLineGetsShorter(t *testing.T
 			})
 		})
 	}
+}
+
+func TestWhoLeavesTheLineSaysOnceWhyThereIsNoLock(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
+		func(t *testing.T, l *liners, e *Engine, _ <-chan acquired) {
+			l.set(func() { l.keys["other"] = scriptedKey{token: ours, ends: time.Now().Add(time.Minute)} })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := e.Acquire(ctx, "other", 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, 1, strings.Count(err.Error(), ErrTaken.Error()), err)
+		})
 }
 
 func TestGrantsThatComeAfterTheCallerLeftAreNoLock(t *testing.T) {
