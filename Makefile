@@ -7,7 +7,6 @@ BIN         = bin
 COUNT      ?= 1
 PACKAGES   ?= 3 # at once, as the next: their tests wait more than they compute
 PARALLEL   ?= 8 # tests of a package
-LONGEST     = ./engine ./bench ./pipeline ./engine/redsync/redsynctest # begin first: go test keeps the order of its arguments
 FUZZTIME   ?= 30s
 STRESS     ?= 20
 SUITES     ?= 5
@@ -67,13 +66,13 @@ prove: ## all that is tried on the lock, as one table; an hour
 	@.ci/prove
 
 test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
-	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(LONGEST) $(ALL)
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(ALL)
 	@test -n "$$MUXLOCK_TEST_SERVERS" || echo "the commands of newer servers were emulated: MUXLOCK_TEST_SERVERS tests on such servers, too"
 	@IFS=:; for s in $$MUXLOCK_TEST_SERVERS; do echo "== $$s"; \
 	  MUXLOCK_SERVER=$$s MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ONSERVERS) || exit 1; done
 
 race: setup ## tests of packages with a goroutine or a mutex under the race detector, and those that are hostile to the engine or have it beside Redsync; those of muxlock run its program, which has no detector
-	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(LONGEST) ./internal/testing/hostile \
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) ./internal/testing/hostile ./engine/redsync/redsynctest \
 	  $$(for d in $$($(GO) list -f '{{.Dir}}' $(filter-out ./cmd/muxlock/...,$(OURS))); do ! ls $$d/*.go | grep -v _test.go | xargs grep -lqE 'go (func|[a-zA-Z_.]+\()|\.Go\(|"sync' || echo $$d; done)
 
 stress: setup ## the randomised and fault tests, STRESS times
