@@ -73,7 +73,7 @@ func (l *Load) Close() error {
 // Run drives all connections through cfg.Warmup and cfg.Duration. When ctx ends, it returns an
 // interrupted result and no error. Of cfg it reads Warmup, Duration, Seed (for the result),
 // Progress and Begin. The run ends with an error at the first bad reply or broken connection, or
-// if a master has not answered two seconds after the end.
+// if a master has not answered two seconds after the end. A Load runs once: its histograms go on.
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	var now phase
 	g, gctx := errgroup.WithContext(ctx)

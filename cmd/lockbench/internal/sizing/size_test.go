@@ -307,12 +307,17 @@ func TestClocksThatDifferOrJumpNeedMoreDrift(t *testing.T) {
 	require.InDelta(t, 0.01+float64(20*ms)/float64(s.Config.TTL), s.Config.Drift, 1e-4)
 }
 
+// upTo returns the times of 1 to n ms, each once.
+func upTo(n int) (took []time.Duration) {
+	for i := range n {
+		took = append(took, time.Duration(i+1)*ms)
+	}
+	return took
+}
+
 func TestHoldsAreAQuantileThatTheSamplesShowOrTheLongest(t *testing.T) {
 	m := quiet()
-	var held []time.Duration
-	for i := range 2000 {
-		held = append(held, time.Duration(i+1)*ms)
-	}
+	held := upTo(2000)
 	m.Holds = Count(held, nil, 0)
 	ask := Ask{Eps: 0.01, RTO: time.Minute}
 	h := Size(m, ask).Hold

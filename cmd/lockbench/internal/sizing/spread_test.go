@@ -142,11 +142,7 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 // The next measurement may have locks renewed that this one has not, or the other way round.
 func TestAnIntervalHasTheSizesOfAllRedraws(t *testing.T) {
 	m := quiet()
-	var held []time.Duration
-	for i := range 2000 {
-		held = append(held, time.Duration(i+1)*ms)
-	}
-	m.Holds = Count(held, nil, 0)
+	m.Holds = Count(upTo(2000), nil, 0)
 	ask := Ask{Eps: 0.01, RTO: 2700 * ms, Pause: 541 * ms}
 	for !Size(m, ask).Config.Renew {
 		ask.RTO -= ms

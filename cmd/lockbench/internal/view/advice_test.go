@@ -101,16 +101,21 @@ func TestFormulasOfAnAdviceGiveItsNumbers(t *testing.T) {
 		"  lost to holds: at most 0.10%; to pauses: 1 - exp(-3 * (mean hold 20.0ms and its acquire) / 15.0s), at most 0.40%\n": func(a *result.Advice) { a.LostHold, a.LostPause = 0.001, 0.004 },
 		"  lost to holds: at most 0%; to pauses: no bound\n":                                                                   func(a *result.Advice) { a.LostHold, a.LostPause = 0, 1 },
 	} {
-		a := advices()["near, given"]
-		change(a)
-		var b Blocks
-		b.explained(a)
-		var all strings.Builder
-		for _, block := range b {
-			all.WriteString(block.Line + "\n")
-		}
-		require.Contains(t, all.String(), want)
+		require.Contains(t, textOf((*Blocks).explained, change), want)
 	}
+}
+
+// textOf returns the lines that a part of the view has of an advice with a change.
+func textOf(part func(*Blocks, *result.Advice), change func(*result.Advice)) string {
+	a := advices()["near, given"]
+	change(a)
+	var b Blocks
+	part(&b, a)
+	var all strings.Builder
+	for _, block := range b {
+		all.WriteString(block.Line + "\n")
+	}
+	return all.String()
 }
 
 func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
@@ -159,14 +164,6 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
 	} {
-		a := advices()["near, given"]
-		change(a)
-		var b Blocks
-		b.advice(a)
-		var all strings.Builder
-		for _, block := range b {
-			all.WriteString(block.Line + "\n")
-		}
-		require.Contains(t, all.String(), want)
+		require.Contains(t, textOf((*Blocks).advice, change), want)
 	}
 }
