@@ -92,8 +92,8 @@ func (l *Lock) Until() time.Time {
 }
 
 // HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before
-// the acquire was decided, or from the latest renewal or Extend. If masters stays below total, one more
-// failure may cost the lock. No I/O.
+// the acquire was decided, or from the latest renewal or Extend. If masters stays at a quorum, total/2+1, one
+// more failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
 }
@@ -233,9 +233,10 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // Extend under way at a time. A call that asks for no later end shares its outcome; other calls wait for
 // it first. KeepAlive goes on with the longest ttl that the holder has asked for.
 //
-// Errors: ErrLost when N-q+1 masters answer that the lock is not ours, or validity ran out on the way,
-// both final; ErrNoQuorum when too few answered, or ErrDenied where an ACL forbids the name by now, and the
-// old Until stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
+// Errors: ErrLost when so many masters answer that the lock is not ours that the others are no quorum, or
+// when validity ran out on the way, both final; ErrNoQuorum when too few answered, or ErrDenied where an ACL
+// forbids the name by now, and the old Until stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's
+// error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	ttl, err := l.lease.e.cfg.lease(ttl)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"muxlock/pipeline"
 )
 
-// SetUpOptions are what SetUp is told of the masters.
+// SetUpOptions say what SetUp may assume about the masters.
 type SetUpOptions struct {
 	// MastersAreNew asserts that the masters never granted a lock, so that there is nothing to wait for. If
 	// true and wrong, two may hold a lock.
 	MastersAreNew bool
 	// Recover sets the masters up anew, whatever they were before. It is for a majority that lost its data, a
-	// set of another number of masters, or one of an earlier version. From its begin on, running clients get
+	// set of another number of masters, or one of an earlier version. From its start on, running clients get
 	// no locks until they call New again. Every fence will be larger than Above. So Above must be the largest
 	// fence that any resource has seen, plus a margin: the newest may not have come there. MaxTTL must not be
 	// shorter than before. These masters must include so many of each earlier set that the rest of it is no
@@ -27,13 +27,13 @@ type SetUpOptions struct {
 }
 
 // SetUp makes cfg.Masters members of a set, which engine.Config.Fencing needs, once. All masters must be up.
-// SetUp blocks for MaxTTL*(1+Drift) + 1s + 2ms, unless they are new, and watches that no master is restarted.
-// Locks are held and acquired meanwhile. It may be cut anywhere and called again, and does nothing where all
-// is set up. It uses only Masters, Client, MaxTTL (its default, too, which may be TTL), MasterTimeout and
-// Drift of cfg.
+// SetUp blocks for MaxTTL*(1+Drift) + 1s + 2ms, unless opts says that the masters are new, and watches that
+// no master is restarted. Clients hold and acquire locks meanwhile. SetUp may be cut anywhere and called again,
+// and does nothing where all is set up. Of cfg it uses Masters, Client, MasterTimeout, Drift, and MaxTTL, whose
+// default is the larger of 30 s and TTL.
 //
-// Errors: engine.ErrInvalid; ErrRefused with the reason; engine.ErrConfigMismatch when they are set up with
-// other values; an engine.MasterError; ctx's error.
+// Errors: engine.ErrInvalid; ErrRefused with the reason; engine.ErrConfigMismatch when the masters are set up
+// with other values; an engine.MasterError; ctx's error.
 func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 	s, err := inside.Setup(cfg)
 	if err != nil {
@@ -45,10 +45,11 @@ func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 
 // ReplaceMaster makes the master at the address to a member in the place of from. from may be down; all
 // others must be up. Afterwards clients must be configured with to: clients that still have from get no more
-// locks. Engines with to serve at once, and admit it after MaxTTL*(1+Drift) + 1s + 2ms. ReplaceMaster may be
-// cut anywhere and called again. If members were restarted in between, it may have to put them back for engines
-// with from to admit: ErrRefused says so. It is safe only if all clients of these masters use Fencing: no
-// master would refuse the others.
+// locks. Engines configured with to serve at once, and admit it after MaxTTL*(1+Drift) + 1s + 2ms.
+//
+// ReplaceMaster may be cut anywhere and called again. If members were restarted in between, it may have to give
+// them the former set again, which engines configured with from then admit: ErrRefused says so. ReplaceMaster is
+// safe only if all clients of these masters use Fencing: no master would refuse the others.
 //
 // Errors: as SetUp; engine.ErrInvalid says whether to or from is wrong.
 func ReplaceMaster(ctx context.Context, cfg engine.Config, from, to string) error {
@@ -96,7 +97,7 @@ type Member struct {
 	Admitted     bool   // it votes for engines of that set
 	LargestFence uint64 // SetUpOptions.Above must be at least this, as far as it knows; 0: it has no registers
 	Waits        bool   // to be admitted
-	// Left is for how long yet, if engines ask for locks meanwhile. It goes by the clock of this machine. It
+	// Left is how long it still waits, if engines ask for locks meanwhile. It goes by the clock of this machine. It
 	// is all of the wait if no process of this machine has met the master since it lost its data.
 	Left time.Duration
 }

@@ -135,7 +135,7 @@ func (e *Engine) keys(name string) (keys []string) {
 	return keys
 }
 
-// NoQuorum makes as many masters unreachable as leave no quorum. Calls that need one get engine.ErrNoQuorum.
+// NoQuorum makes so many masters unreachable that no quorum is left. Calls that need one get engine.ErrNoQuorum.
 // Locks that are held live until their validity ends.
 func (e *Engine) NoQuorum() {
 	for i := range quorum.Size(len(e.masters)) {
