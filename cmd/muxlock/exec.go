@@ -88,9 +88,11 @@ that does not vote because it is down or lost its data.
 
 Exit codes:
   122    --wait ended before muxlock had the lock
-  123    --try or --wait 0, and another holder has the lock; -E sets another code, for 122 too
+  123    --try or --wait 0, and another holder has the lock; -E sets another code, also
+         instead of 122 if another holder has the lock then
   124    the lock was lost while the command ran, or before --hold-at-least had passed
-  125    muxlock failed: a mistake in the command line, or too few masters with --try
+  125    muxlock failed, as by a mistake in the command line, a NAME that it may not lock,
+         or too few masters with --try
   126    the command cannot be started; nothing is locked
   127    the command was not found; nothing was locked
   128+N  signal N ended the command, or muxlock while it waited

@@ -167,7 +167,7 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	})
 	if l.More = len(keys) > f.limit; l.More {
 		keys = keys[:f.limit]
-		say(cmd.ErrOrStderr(), "more than --limit %d strings begin so, locks or not: locks may be missing; say how their names begin, or raise it", f.limit)
+		say(cmd.ErrOrStderr(), "more than --limit %d keys match, locks or not: locks may be missing; give a longer BEGINNING, or raise --limit", f.limit)
 	}
 	var unknown []error
 	l.Locks, l.Permits, unknown = lookAt(ctx, locks, keys)

@@ -113,14 +113,14 @@ func TestRepairOfAMajorityNamesTheRecoveryAndChangesNothing(t *testing.T) {
 	}
 	stdout, stderr, code := muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Equal(t, exitRun, code)
-	require.Contains(t, stdout, "lost its data, like too many")
+	require.Contains(t, stdout, "lost its data, like a majority")
 	require.Contains(t, stdout, "what to do: muxlock masters init --recover --above FENCE")
 	require.Regexp(t, "largest fence that the masters know: [1-9]", stdout)
 	require.Contains(t, stderr, "2 of 3 masters are not admitted members")
 	require.Empty(t, redistest.Keys(t, servers[:2]...))
 	ok, list := members(t, redistest.Addrs(servers))
 	require.False(t, ok)
-	require.Contains(t, list[0].State, "like too many")
+	require.Contains(t, list[0].State, "like a majority")
 	require.Equal(t, "admitted", list[2].State)
 
 	redistest.Command(t, servers[2], "FLUSHALL")

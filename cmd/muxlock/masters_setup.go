@@ -155,7 +155,7 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 	if err := admin.ReplaceMaster(ctx, cfg, f.replaced, f.with); err != nil {
 		return changeFailed(ctx, err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "configure all clients with %s in the place of %s now: those with the old one get no more locks\n%s votes %s after the first of them has met it: muxlock masters repair does, and waits\n",
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "configure all clients with %s in the place of %s now: those with the old one get no more locks\n%s votes %s after a client first meets it: muxlock masters repair does that, and waits\n",
 		with, gone, with, wait(cfg).Round(100*time.Millisecond))
 	return err
 }

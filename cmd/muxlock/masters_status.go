@@ -154,7 +154,7 @@ const (
 	recoverIt       = "muxlock masters init --recover --above FENCE, with the largest fence that any resource has seen"
 	keepOrRecoverIt = "where no restart loses data, start a client with MastersAreDurable; else " + recoverIt
 	endOrFlush      = "a recovery: muxlock masters init --recover again; else, if no other masters need it: redis-cli FLUSHALL there, then muxlock masters repair"
-	repairIt        = "clients with fencing admit what was restarted or lost its data while they run; muxlock masters repair does, and waits"
+	repairIt        = "running clients with fencing admit masters that were restarted or lost their data; so does muxlock masters repair, which waits until they vote"
 )
 
 // stateOf returns why a master does not vote, or "", and what to do about it.
@@ -189,7 +189,7 @@ func (s *survey) stateOfLost(m admin.Member) (state, do string) {
 	}
 	switch {
 	case s.beyondRepair():
-		return state + ", like too many", do
+		return state + ", like a majority", do
 	case s.votes < s.peers():
 		state += fmt.Sprintf(": needs %d members that vote, %d can be asked", s.peers(), s.votes)
 	case !m.Waits:

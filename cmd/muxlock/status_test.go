@@ -178,7 +178,7 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 
 	stdout, stderr, code := s.run(t, "ls", "--limit", "1", "jobs/")
 	require.Zero(t, code)
-	require.Equal(t, "muxlock: more than --limit 1 strings begin so, locks or not: locks may be missing; say how their names begin, or raise it\n", stderr)
+	require.Equal(t, "muxlock: more than --limit 1 keys match, locks or not: locks may be missing; give a longer BEGINNING, or raise --limit\n", stderr)
 	require.Contains(t, stdout, "NAME")
 	stdout, _, _ = s.run(t, "ls", "jobs/")
 	require.Regexp(t, `(?m)^"jobs/a \[x\]" +held +3 of 3 +[0-9.]+s +the test$`, stdout)
