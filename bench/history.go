@@ -19,7 +19,7 @@ type Event struct {
 	UntilNs int64  `json:"until_ns,omitempty"` // of acquired and read: end of the validity
 	Fence   uint64 `json:"fence,omitempty"`    // of acquired: fencing token; 0: none
 	Overlap bool   `json:"overlap,omitempty"`  // the first acquire of its key that overlapped a hold, or whose fence did not grow
-	Error   string `json:"error,omitempty"`    // its begin
+	Error   string `json:"error,omitempty"`    // the first characters
 }
 
 // Kinds of events.

@@ -29,7 +29,7 @@ type pacer struct {
 	sched  *schedule
 	ahead  arrival // next to be taken
 	ready  ready
-	from   int64 // begin of the measured time, once open
+	from   int64 // start of the measured time, once open
 	length int64 // of the measured time, at most
 	until  int64 // end of the measured time, once it is over: an earlier arrival may still be taken
 	open   bool

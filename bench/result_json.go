@@ -169,7 +169,7 @@ type Peaks struct {
 
 // Peak is one long latency, such as a stall.
 type Peak struct {
-	AtNs int64 `json:"at_ns"` // its begin, since the measured time began
+	AtNs int64 `json:"at_ns"` // its start, since the measured time began
 	Ns   int64 `json:"ns"`
 }
 
@@ -230,7 +230,7 @@ type Clock struct {
 	PPM       float64 `json:"ppm"`        // us that it gains each second between steps; below 0: it loses
 	PPMError  float64 `json:"ppm_error"`  // a smaller PPM cannot be seen
 	JumpNs    int64   `json:"jump_ns"`    // largest step between two answers that nothing else explains
-	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the begin
+	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the start
 	WatchedNs int64   `json:"watched_ns"` // from the first answer to the last
 }
 
@@ -241,7 +241,7 @@ type Clock struct {
 type Probe struct {
 	TimeoutNs int64     `json:"timeout_ns"`
 	Rows      [][]int64 `json:"rows"`
-	AtNs      []int64   `json:"at_ns,omitempty"` // begin of each row, since the measured time began
+	AtNs      []int64   `json:"at_ns,omitempty"` // start of each row, since the measured time began
 	Slow      []Peak    `json:"slow,omitempty"`
 }
 

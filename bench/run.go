@@ -125,7 +125,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 // measure runs the measured time, or what is left of it when this process joins. It returns the
 // stall watch, still running.
 func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
-	fresh := r.cfg.Op != Hold // which acquires from the begin
+	fresh := r.cfg.Op != Hold // which acquires from the start
 	if fresh {
 		r.rec.swap()
 	}
@@ -190,7 +190,7 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 	r.release()
 }
 
-// await waits for the begin of the run. It returns false when ctx ends first.
+// await waits for the start of the run. It returns false when ctx ends first.
 func (r *runner) await(ctx context.Context) bool {
 	select {
 	case <-time.After(time.Duration(-r.now())):

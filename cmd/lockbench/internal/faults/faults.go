@@ -2,7 +2,7 @@
 // a while or for the whole run.
 //
 // A Rig applies the faults to servers of its caller, and undoes them: no server stays stopped.
-// Times count from the begin of the measured time. A Band has the times at which a fault
+// Times count from the start of the measured time. A Band has the times at which a fault
 // really began and ended.
 package faults
 
@@ -28,7 +28,7 @@ type Fault struct {
 	// Whole marks a fault without times. A delay then lasts from the first connection to the
 	// last; another fault lasts from a second before the measured time to its end.
 	Whole bool
-	// From and To count from the begin of the measured time. They are equal for an event.
+	// From and To count from the start of the measured time. They are equal for an event.
 	From, To time.Duration
 }
 
@@ -111,7 +111,7 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 			return fmt.Errorf("%q is not a time such as 10s or 10s-20s", when)
 		}
 		if f.To <= f.From {
-			return fmt.Errorf("ends at %s, which is not after its begin at %s", f.To, f.From)
+			return fmt.Errorf("ends at %s, which is not after its start at %s", f.To, f.From)
 		}
 	}
 	if f.From < 0 || f.From >= duration || f.To > duration {
@@ -147,7 +147,7 @@ func overlap(f, g Fault) bool {
 	return f.From == g.From || f.From < g.To && g.From < f.To
 }
 
-// A step is the begin of a fault or its end. An event has only a begin.
+// A step is the start of a fault or its end. An event has only a start.
 type step struct {
 	at    time.Duration
 	fault *Fault

@@ -34,7 +34,7 @@ const (
 	Deny      Kind = "deny"      // the ACL denies all writes, also within scripts
 	Flush     Kind = "flush"     // FLUSHALL: the master loses its locks and does not know it
 	Replica   Kind = "replica"   // the next master's data replace its own; it is a master again at the end
-	Rollback  Kind = "rollback"  // started again at the end with the data of the begin
+	Rollback  Kind = "rollback"  // started again at the end with the data of its start
 	Pause     Kind = "pause"     // SIGSTOP of a client process, then SIGCONT
 	Crash     Kind = "crash"     // SIGKILL of a client process; a new one takes its place
 )

@@ -149,7 +149,7 @@ func (s *show) take(next step) {
 	if next.end {
 		b, begun := s.open[f]
 		if !begun {
-			return // its begin failed
+			return // it did not start
 		}
 		err := s.set(f, false)
 		b.ToS = time.Since(s.start).Seconds()

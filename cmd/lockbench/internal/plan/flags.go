@@ -57,7 +57,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.TextVar(&f.load.Op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: keep --keys locks alive until the end; all:4: four names in one call, all or none; many:100: what is free of 100;\nread-write:80: 80 of 100 operations read, the others write; runs of one --seed on the same --masters share names;\npermit:5: each name has up to five holders at once;\nmix:acquire-release=90,try=8,extend=2: by weight; its extend acquires, extends half way, releases")
 		fs.IntVar(&f.load.Workers, "workers", 64, "callers at once, in each process; with --rate the most operations in flight")
 		fs.IntVar(&f.load.Procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
-		fs.IntVar(&f.load.Keys, "keys", 1000, "lock names; without --dist it implies uniform; with --op hold the number of locks")
+		fs.IntVar(&f.load.Keys, "keys", 1000, "number of lock names; given without --dist, it makes that uniform; with --op hold the number of locks")
 		fs.TextVar(&f.load.Dist, "dist", bench.Dist{}, "how operations choose a name: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
 		fs.Var(Span{&f.load.Hold}, "hold", "how long a lock is held: 1ms, exp:1ms (exponential, by its mean), lognormal:1ms,0.5 (median, and sigma of the logarithm), file:PATH (samples: a duration such as 12ms on each line, # begins a comment)")
 		fs.Var(Span{&f.load.Think}, "think", "pause of a worker between operations, written like --hold")
@@ -82,7 +82,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")
 	})
 	Declare(to, OfJudgement, func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&f.slos, "slo", nil, "an objective, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any objective implies failure_rate<=1% and, with --rate, goodput>=95% (not with try or many, where a refusal is an answer), unless you name others; a share needs samples: 1% takes 300 operations; missed: exit code 3")
+		fs.StringArrayVar(&f.slos, "slo", nil, "an objective, may be repeated: response.p99<5ms, throughput>5k, error_rate<0.1%; any objective implies failure_rate<=1% and, with --rate, goodput>=95% (not with try or many, where a refusal is an answer), unless you name others; a share needs samples: 1% takes 300 operations; missed: exit code 3")
 	})
 	Declare(to, OfOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.config, "config", "", "take all other flags from this result of an earlier run (-o json)")

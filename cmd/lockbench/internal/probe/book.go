@@ -29,7 +29,7 @@ type row struct {
 	book   *book
 	number int
 	at     time.Duration
-	next   time.Duration // begin of the next row; 0: none; set by the conductor
+	next   time.Duration // start of the next row; 0: none; set by the conductor
 	rtt    []int64       // of each master, set by its lane or the conductor; -1: lost
 	left   atomic.Int32
 }

@@ -44,7 +44,7 @@ import (
 const Process = "workers"
 
 const (
-	lead       = 100 * time.Millisecond // from the begin message to the begin of the run
+	lead       = 100 * time.Millisecond // from the begin message to the start of the run
 	closeLimit = 10 * time.Second       // for a child to exit after the end of its input
 )
 

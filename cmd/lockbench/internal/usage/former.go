@@ -9,7 +9,7 @@ const (
 // command or of all), formats of -o, implementations and figures of --slo.
 var Former = map[string]string{
 	"--check":                   "the last line of lockbench advise: a run with --slo",
-	"--drop-after":              "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
+	"--drop-after":              "nothing is dropped; --slo 'response.p99<100ms' judges how long operations wait",
 	"--drift":                   "the engine's default, 0.01",
 	"--fault copy":              "--fault replica",
 	"--fault swapdb":            "--fault flush, after which a master has forgotten its locks, too",

@@ -93,19 +93,19 @@ func settings(a *result.Advice) [][3]string {
 // wrong shows how often a lock will still be lost, as seen and as assumed.
 func (b *Blocks) wrong(a *result.Advice) {
 	if a.LostPause <= max(a.LostHold, 0.5) || a.Watched == 0 || a.Config.Renew && a.Outage.From == "" {
-		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
+		b.Line("still lost: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
 	} else { // no such pause came in the watched time, which shows no more
-		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
+		b.Line("still lost: in longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
 	}
 	if !a.Config.Renew {
-		text := fmt.Sprintf("beside pauses, %s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
+		text := fmt.Sprintf("pauses left out, %s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
 		switch {
 		case a.Hold.From == sizing.Assumed:
 			text = "assumed; give --hold"
 		case a.Hold.N == 0:
 			text = fmt.Sprintf("given, %s are longer", units.Share(a.Hold.Beyond))
 		case a.Hold.Beyond == 0:
-			text = fmt.Sprintf("beside pauses, a longer one was not seen in %s", units.Number(a.Hold.N))
+			text = fmt.Sprintf("pauses left out, none of %s was longer", units.Number(a.Hold.N))
 		}
 		b.Line("  hold %s: %s", short(a.Hold.Took), text)
 	}
@@ -118,7 +118,7 @@ func (b *Blocks) wrong(a *result.Advice) {
 		b.Line("  pause %s: the longest seen, %s, counted twice; longer: not seen in %s", short(a.Pause.Took), short(a.Pause.Longest), short(a.Watched))
 	}
 	if a.Outage.Took > 0 {
-		b.Line("  outage %s: twice the longest seen, %s, and the masters found again", short(a.Outage.Took), short(a.Outage.Longest))
+		b.Line("  outage %s: twice the longest seen, %s, plus the time to redial", short(a.Outage.Took), short(a.Outage.Longest))
 	}
 }
 

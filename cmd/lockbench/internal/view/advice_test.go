@@ -79,7 +79,7 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.Contains(t, text("far, given"), "the longest seen, 1.2s, counted twice; longer: not seen in 15s")
 	require.Contains(t, text("near, assumed"), "hold 1s: assumed; give --hold")
 	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")
-	require.Contains(t, text("near, renewed"), "still wrong: longer pauses or outages, at most one in 5s (95 %)")
+	require.Contains(t, text("near, renewed"), "still lost: in longer pauses or outages, at most one in 5s (95 %)")
 	require.Contains(t, text("far, given"), "measured again, TTL would be 1.3s to 5.7s", "rounded up, like TTL")
 	require.Contains(t, text("near, missed"), "BEYOND --rto")
 	require.NotContains(t, text("near, missed"), "what --rto allows")
@@ -139,8 +139,8 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
 		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
 		"four round trips: no two probes split a vote":                                func(a *result.Advice) { a.Masters, a.SplitShare = 1, 0 },
-		"  hold 60ms: beside pauses, a longer one was not seen in 2,000\n":            func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
-		"  hold 50ms: beside pauses, 1.00% are longer, at most 1.45%\n": func(a *result.Advice) {
+		"  hold 60ms: pauses left out, none of 2,000 was longer\n":                    func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
+		"  hold 50ms: pauses left out, 1.00% are longer, at most 1.45%\n": func(a *result.Advice) {
 			a.Hold = sizing.Part{Took: 50 * ms, From: sizing.Seen, N: 2000, Beyond: 0.01, AtMost: 0.0145}
 		},
 		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
@@ -149,9 +149,9 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"pause 800ms: 500ms together, and the longest, 300ms; longer: not seen in 15s": func(a *result.Advice) {
 			a.Pause = sizing.Part{Took: 800 * ms, From: sizing.Seen, Longest: 300 * ms}
 		},
-		"still wrong: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
-		"still wrong: longer pauses or outages, at most one in 5s (95 %)":       func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
-		"still wrong: at most 100% of the acquisitions lose their lock (95 %)": func(a *result.Advice) {
+		"still lost: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
+		"still lost: in longer pauses or outages, at most one in 5s (95 %)":    func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
+		"still lost: at most 100% of the acquisitions lose their lock (95 %)": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
 		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
