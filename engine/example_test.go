@@ -52,7 +52,7 @@ func ExampleEngine_Do() {
 		return send(ctx) // ctx ends when the lock is lost
 	})
 	if errors.Is(err, engine.ErrLost) {
-		log.Print("the report took longer than the lock was ours: ", err)
+		log.Print("the lock was lost while the report was made: ", err)
 	}
 }
 

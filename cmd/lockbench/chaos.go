@@ -49,19 +49,19 @@ func chaosCommand() *cobra.Command {
 		Long: `Chaos locks few names from many workers while masters and client processes fail. A seed
 draws the faults. Chaos looks for two holders at once, and for fencing tokens that do not grow.
 On either it exits 4, and writes the events around the first violation of each name to
---history. At most a minority of the masters is faulty, of a single master that one, and at
+--history. At most a minority of the masters is faulty at a time (a single master may be), and at
 most one client.
 
   delay, cut, blackhole    replies are late; connections end in the middle of bytes; nothing
                            passes between one client and the master, until the end
   stop, full, deny         SIGSTOP; no memory is left; the ACL denies writes
   kill, restart            SIGKILL; the master comes back empty
-  flush, replica, rollback FLUSHALL; the data of another master; those of a while ago
+  flush, replica, rollback FLUSHALL; the data of another master; old data of its own
   pause, crash             SIGSTOP of a client; SIGKILL, and a new one takes its place
 
 By default all kinds are drawn that the locks are to survive. Only fencing promises to notice
 a flush, a replica and a rollback. With several --impl the processes take them in turn; then a
-master must not forget its locks, since foreign locks do not wait after its restart. The latencies
+master must not forget its locks, since other libraries do not wait after its restart. The latencies
 and the last second's counts of a client that is killed are lost, but not its holds and their
 history.`,
 		Example: `  lockbench chaos
