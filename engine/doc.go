@@ -273,7 +273,8 @@
 //
 //	ACL SETUSER locks +mget +msetnx +client|tracking +client|caching
 //
-// Readers need these, or get ErrDenied:
+// Readers need these. Without them a lone reader is let in but cannot be extended, so it is lost when its
+// lease ends, and others beside it get ErrDenied:
 //
 //	ACL SETUSER locks +zadd +zrem +zrange +zscore +zcard +zremrangebyscore +pexpireat +time
 //
