@@ -105,7 +105,7 @@ func ofMaster(f facts) (found []Finding) {
 	found = append(found, followers(f), eviction(info), persistence(f), vote(f.seen))
 
 	if why := away(f.seen); why == nil {
-		add(LevelOK, "permissions", "", "scripts, and a trial lock taken, extended and released: all that the engine sends is permitted")
+		add(LevelOK, "permissions", "", "scripts, and a trial lock taken, extended and released; the commands of readers are not tried")
 	} else if admissible {
 		add(LevelFail, "permissions", "see Masters in `go doc muxlock/engine`", "the engine does not admit it: %v", why)
 	}
