@@ -50,8 +50,14 @@ func main() {
 	// A write to a closed pipe must be an ordinary error: SIGPIPE would end muxlock, and its command with it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	holdersLog := newBacklog(os.Stderr)
-	cmd, err := root(holdersLog).ExecuteC()
+	all := root(holdersLog)
+	var out printed
+	all.SetOut(&out)
+	cmd, err := all.ExecuteC()
 	err = inFlags(cmd, err)
+	if err == nil {
+		err, _ = out.failed.Load().(error)
+	}
 	code, text := outcome(cmd, err)
 	log := cmd.ErrOrStderr()
 	if text != "" {

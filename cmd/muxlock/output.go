@@ -5,11 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"sync/atomic"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
+
+// printed is standard output. It keeps an error of a write: cobra ignores those of a help, and a backlog all.
+type printed struct{ failed atomic.Value }
+
+func (p *printed) Write(text []byte) (int, error) {
+	n, err := os.Stdout.Write(text)
+	if err != nil {
+		p.failed.Store(err)
+	}
+	return n, err
+}
 
 // output writes results in the format of --output, text or json.
 type output string

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -250,5 +251,26 @@ func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
 		stdout, stderr, code := muxlock(t, strings.Fields(line)...)
 		require.Zero(t, code, stderr)
 		require.Contains(t, stdout, want, line)
+	}
+}
+
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	s := newSet(t)
+	for _, line := range []string{"", "--help", "help ls", "masters", "version", "--version", "completion bash", "exec --help", "lock name"} {
+		cmd := exec.Command(binary, strings.Fields(line)...)
+		var log bytes.Buffer
+		cmd.Env, cmd.Stdout, cmd.Stderr = cleanEnv(s.env...), full, &log
+		want := exitRun
+		if cmd.Run(); strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
+			want = exitOurs
+		}
+		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s: %s", line, log.String())
+		require.Equal(t, "muxlock: write /dev/stdout: no space left on device\n", log.String(), line)
 	}
 }
