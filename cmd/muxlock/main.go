@@ -165,6 +165,9 @@ func inFlags(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, engine.ErrInvalid) {
 		return err
 	}
+	if errors.As(err, new(*engine.StartError)) { // the masters refused it, and no flag
+		return errors.New(strings.ReplaceAll(err.Error(), engine.ErrInvalid.Error()+": Masters: ", ""))
+	}
 	ttl := "--ttl "
 	if cmd.Flag("ttl") == nil { // the command asks for no lease
 		ttl = "--max-ttl "
