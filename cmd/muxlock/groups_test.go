@@ -98,7 +98,7 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	_, stderr, code = run("status", "name0")
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, engine.ErrConfigMismatch.Error())
-	require.Regexp(t, `the masters have Groups [0-9a-f]{16} and Next none, this process has Groups [0-9a-f]{16} and Next none: .*--groups, --next-groups`, stderr)
+	require.Regexp(t, `the masters have --groups [0-9a-f]{16} and --next-groups none, this process has --groups [0-9a-f]{16} and --next-groups none: .*--groups, --next-groups`, stderr)
 	write("MUXLOCK_GROUPS=red=" + red + "\nMUXLOCK_MASTERS=" + red)
 	_, stderr, code = run("ls")
 	require.Equal(t, exitUsage, code)

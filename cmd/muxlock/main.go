@@ -14,11 +14,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -160,33 +162,47 @@ func outcome(cmd *cobra.Command, err error) (code int, text string) {
 	return failed, err.Error()
 }
 
-// inFlags rewords an engine's error: if the engine refused an argument or a flag, it returns a usage error that names it.
+// inFlags rewords an engine's error: it names flags in place of fields. If the engine refused an argument or a flag before it
+// asked the masters, that is a usage error.
 func inFlags(cmd *cobra.Command, err error) error {
-	if !errors.Is(err, engine.ErrInvalid) {
+	if !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrConfigMismatch) {
 		return err
 	}
-	if errors.As(err, new(*engine.StartError)) { // the masters refused it, and no flag
-		return errors.New(strings.ReplaceAll(err.Error(), engine.ErrInvalid.Error()+": Masters: ", ""))
-	}
-	ttl := "--ttl "
-	if cmd.Flag("ttl") == nil { // the command asks for no lease
-		ttl = "--max-ttl "
-	}
 	invalid := engine.ErrInvalid.Error() + ": "
-	text := strings.ReplaceAll(err.Error(), ": "+invalid+"Masters", "") // of a group or a replaced master, which stands before
-	if at := strings.LastIndex(text, invalid); at >= 0 {
-		text = text[at+len(invalid):]
+	text := strings.ReplaceAll(err.Error(), invalid+"Masters: ", "") // masters that refused the engine
+	at := strings.LastIndex(text, invalid)
+	if at < 0 {
+		return errors.New(asFlags(text))
 	}
-	for _, name := range []struct{ field, flag string }{
-		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"Groups", "--groups"}, {"Next", "--next-groups"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
-		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"to[0]", "--with"}, {"from[0]", "--for"}, {"ttl ", ttl}, {"name ", "NAME "},
-	} {
-		if rest, ok := strings.CutPrefix(text, name.field); ok {
-			text = name.flag + rest
-			break
-		}
+	of, text := strings.TrimSuffix(text[:at], ": "), text[at+len(invalid):]
+	switch {
+	case of == "to" || of == "from":
+		text = strings.Replace(text, "Masters[0]", map[string]string{"to": "--with", "from": "--for"}[of], 1)
+	case strings.Contains(of, "["): // a group
+		text = strings.NewReplacer("MastersAre", "MastersAre", "Masters", of).Replace(text)
 	}
-	return usageError{errors.New(text)}
+	switch first, rest, _ := strings.Cut(text, " "); {
+	case first == "name":
+		text = "NAME " + rest
+	case first == "ttl" && cmd.Flag("ttl") != nil:
+		text = "--ttl " + rest
+	case first == "ttl": // the command asks for no lease
+		text = "--max-ttl " + rest
+	}
+	return usageError{errors.New(asFlags(text))}
+}
+
+// flags are the flags of fields that engines name.
+var flags = map[string]string{
+	"MastersAreNew": "--new-masters", "Masters": "--masters", "Groups": "--groups", "Next": "--next-groups", "MasterTimeout": "--master-timeout",
+	"MaxTTL": "--max-ttl", "Drift": "--drift", "Prefix": "--prefix", "Holder": "--holder", "Fencing": "--fencing",
+}
+
+// word matches a word or a quoted text, which is the user's.
+var word = regexp.MustCompile(`"(\\.|[^"\\])*"|\w+`)
+
+func asFlags(text string) string {
+	return word.ReplaceAllStringFunc(text, func(w string) string { return cmp.Or(flags[w], w) })
 }
 
 // usageArgs turns cobra's errors about arguments into usage errors.

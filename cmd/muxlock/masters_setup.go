@@ -93,7 +93,7 @@ func (f *membersFlags) config() (engine.Config, error) {
 	all, err := f.engineConfig()
 	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.maxTTL, MasterTimeout: f.masterTimeout, Drift: f.drift}
 	if !f.flags.Changed("master-timeout") { // no lease runs meanwhile, so a slow master may take its time
-		cfg.MasterTimeout = min(f.maxTTL/2, 5*time.Second)
+		cfg.MasterTimeout = max(time.Millisecond, min(f.maxTTL/2, 5*time.Second))
 	}
 	return cfg, err
 }

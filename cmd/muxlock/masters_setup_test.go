@@ -63,7 +63,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	succeeds(good, set("init", three)...)
 	require.Less(t, time.Since(begun), shortWait, "nothing is left to wait for")
 	refused("muxlock: masters are set up otherwise: 127.0.0.1:", set("init", three, "--max-ttl", "5s")...)
-	refused("MaxTTL: here 5s, at the masters 4s", set("init", three, "--max-ttl", "5s")...)
+	refused("--max-ttl: here 5s, at the masters 4s", set("init", three, "--max-ttl", "5s")...)
 	ok, list = members(t, three)
 	require.True(t, ok)
 	require.Equal(t, member{all[0], list[0].Set, 2, 4 * time.Second, list[0].Members, true, "admitted", ""}, list[0])

@@ -26,7 +26,7 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --ttl -1s name -- true":               "--ttl",
 		"exec --ttl soon name -- true":              "--ttl",
 		"exec --ttl 1m name -- true":                "--ttl 1m0s is above --max-ttl 30s",
-		"exec --ttl 50ms name -- true":              "muxlock: --ttl 50ms leaves no validity",
+		"exec --ttl 50ms name -- true":              "muxlock: --ttl 50ms leaves no validity after --master-timeout 200ms and drift",
 		"exec --wait -1s name -- true":              "--wait",
 		"exec --try --wait 1s name -- true":         "--try and --wait",
 		"exec --grace 6s name -- true":              "--grace",
@@ -34,10 +34,11 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --hold-at-least -1s name -- true":     "--hold-at-least",
 		"exec --fence-env 1A name -- true":          "--fence-env",
 		"exec --fence-env= name -- true":            "--fence-env",
-		"exec --fencing --new-masters name -- true": "--new-masters",
+		"exec --fencing --new-masters name -- true": "muxlock: --new-masters has no meaning with --fencing: ",
 		"exec --holder \x01 name -- true":           "--holder",
+		"exec --holder Next\x01 name -- true":       `muxlock: --holder "Next\x01" is not printable`,
 		"exec --masters here name -- true":          `--masters[0] "here" is not host:port`,
-		"exec --masters a:1,A:1 name -- true":       "--masters[1] is the same server",
+		"exec --masters a:1,A:1 name -- true":       "muxlock: --masters[1] is the same server as --masters[0]: ",
 		"exec --masters= name -- true":              "--masters is missing",
 		"exec --master-timeout 2m name -- true":     "--master-timeout",
 		"exec --max-ttl 0s name -- true":            "--max-ttl",
@@ -93,6 +94,7 @@ func TestBadInputOfDoctorAndMastersNamesItsFlagAndSendsNothing(t *testing.T) {
 		"masters init --masters here":                                  "--masters[0]",
 		"masters init --masters a:1,a:1":                               "--masters",
 		"masters init --masters a:1 --max-ttl 0s":                      "--max-ttl",
+		"masters init --masters a:1 --max-ttl 1ms":                     "muxlock: --max-ttl 1ms leaves no validity",
 		"masters init --masters a:1 --drift 0.5":                       "--drift",
 		"masters init --masters a:1 --master-timeout 40s":              "muxlock: --max-ttl 30s leaves no validity",
 		"masters init --masters a:1 --recover":                         "--above",
@@ -145,6 +147,7 @@ func requireRefused(t *testing.T, lines map[string]string) {
 		require.Contains(t, "muxlock: "+text, want, line)
 		require.NotContains(t, text, "muxlock: ", line)
 		require.NotContains(t, text, "connection refused", line)
+		require.NotRegexp(t, `(^|[^"])\b(Masters|MastersAreNew|Groups|Next|MasterTimeout|MaxTTL|Drift|Prefix|Holder|Fencing)\b`, text, "fields of a Go struct")
 	}
 }
 
@@ -160,7 +163,12 @@ func TestAnEmptyNameIsRefusedBeforeTheMastersAreAsked(t *testing.T) {
 func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
 	requireRefused(t, map[string]string{
 		"exec --groups red=a:1,here name -- true":                       `--groups["red"][1] "here" is not host:port`,
-		"exec --groups red=a:1,A:1 name -- true":                        `--groups["red"][1] is the same server`,
+		"exec --groups red=a:1,A:1 name -- true":                        `muxlock: --groups["red"][1] is the same server as --groups["red"][0]: `,
+		"exec --groups Next=a:1,here name -- true":                      `muxlock: --groups["Next"][1] "here" is not host:port`,
+		"exec --groups red=a:1 --fencing --new-masters name -- true":    "muxlock: --new-masters has no meaning with --fencing: ",
+		"exec --groups red=a:1 --next-groups red=a:1 name -- true":      "muxlock: --next-groups equals --groups",
+		"exec --groups red=a:1 --next-groups red=b:1 name -- true":      `muxlock: --next-groups["red"] has other masters than in --groups: `,
+		"exec --groups red=a:1 --next-groups b=b:1 --fencing n -- true": "muxlock: --next-groups is not possible with --fencing: ",
 		"exec --groups =a:1 name -- true":                               "--groups is not like",
 		"exec --groups red=a:1 --next-groups blue=b name -- true":       `--next-groups["blue"][0] "b" is not host:port`,
 		"exec --groups red=a:1 --next-groups blue=b:1,c:1 name -- true": `--next-groups["blue"] has 2 masters`,
