@@ -124,7 +124,7 @@ func open(ctx context.Context, cfg groups.Config, names []string, try bool, log 
 			return locks, nil
 		case try || !errors.Is(err, engine.ErrNoQuorum) || errors.Is(err, engine.ErrInvalid) || errors.Is(err, admin.ErrNotALock): // each may be of another group
 			return nil, err
-		case last == nil:
+		case last == nil && ctx.Err() == nil:
 			say(log, "waiting for the masters: %s", err)
 		}
 		if last == nil || ctx.Err() == nil { // an error cut short by ctx says less than the one before

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -114,7 +115,8 @@ func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, e
 	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {
 	case late:
-		e = exit{exitTimeout, fmt.Sprintf("%s not acquired within %s: %v", quoted(names), c.wait, err)}
+		why := strings.ReplaceAll(err.Error(), "; "+context.DeadlineExceeded.Error(), "") // which --wait says
+		e = exit{exitTimeout, fmt.Sprintf("%s not acquired within %s: %s", quoted(names), c.wait, why)}
 	case !taken:
 		return err
 	}

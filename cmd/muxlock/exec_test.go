@@ -110,6 +110,13 @@ func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 	require.Contains(t, stderr, `"name" not acquired within `+asks+`: no quorum`)
 }
 
+func TestAWaitThatIsTooShortNamesEachMasterOnce(t *testing.T) {
+	t.Parallel()
+	_, stderr, code := muxlock(t, "exec", "--masters", nowhere, "--wait", "1ns", "name", "--", "true")
+	require.Equal(t, exitTimeout, code)
+	require.Equal(t, "muxlock: \"name\" not acquired within 1ns: no quorum of masters: 0 of 1 masters were admitted, 1 are needed; "+nowhere+": context deadline exceeded\n", stderr)
+}
+
 func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)

@@ -128,7 +128,7 @@ func rowsOf(all []listed, first ...string) [][]string {
 	return rows
 }
 
-func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
+func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 	cfg, err := f.groupsConfig()
 	cfg.ReadOnly = true
 	switch key := f.prefix + beginning; {
@@ -143,6 +143,11 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("--timeout %s is over: %w", f.timeout, err)
+		}
+	}()
 	locks, err := connect(ctx, cfg)
 	if err != nil {
 		return err
@@ -175,7 +180,7 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 		return !errors.Is(err, engine.ErrNoQuorum) && (errors.Is(err, engine.ErrDenied) || errors.Is(err, admin.ErrNotALock) || errors.Is(err, engine.ErrInvalid))
 	})
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("--timeout %s is over: %w", f.timeout, err)
+		return err
 	}
 	if err := f.write(cmd.OutOrStdout(), l); err != nil || len(unknown) == 0 {
 		return err

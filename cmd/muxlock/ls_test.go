@@ -127,4 +127,7 @@ func TestLsSaysThatItsTimeIsOver(t *testing.T) {
 	_, stderr, code := s.run(t, "ls", "--masters", addrs, "--master-timeout", "4s", "--timeout", "3s")
 	require.Equal(t, exitRun, code)
 	require.Equal(t, "muxlock: --timeout 3s is over: context deadline exceeded\n", stderr)
+	_, stderr, code = s.run(t, "ls", "--timeout", "1ns")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "muxlock: --timeout 1ns is over: no quorum of masters: 0 of 3 masters were admitted")
 }
