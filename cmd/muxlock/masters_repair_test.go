@@ -205,7 +205,33 @@ func TestRepairOfDurableMastersWaitsForNone(t *testing.T) {
 	restart(t, servers[0])
 	_, list := members(t, redistest.Addrs(servers))
 	require.Contains(t, list[0].State, "was restarted: votes in 1h", "else")
-	stdout, stderr, code := muxlock(t, "masters", "repair", "--durable-masters", "--masters", addrs)
-	require.Zero(t, code, stderr)
+	repair := func() (stdout string, code int) {
+		t.Helper()
+		stdout, stderr, code := muxlock(t, "masters", "repair", "--durable-masters", "--masters", addrs)
+		require.NotContains(t, stderr, " votes in ", "no wait is announced")
+		return stdout, code
+	}
+	stdout, code := repair()
+	require.Zero(t, code)
 	require.Contains(t, stdout, "all 3 masters are admitted members of one set")
+
+	for _, m := range servers {
+		restart(t, m)
+	}
+	stdout, _, code = muxlock(t, "masters", "repair", "--masters", addrs)
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stdout, "what to do: where no restart loses data: muxlock masters repair --durable-masters; else muxlock masters init --recover")
+	stdout, _, _ = muxlock(t, "masters", "status", "--durable-masters", "--masters", addrs)
+	require.Equal(t, 3, strings.Count(stdout, "was restarted: votes once a client meets it\n"), stdout)
+	stdout, code = repair()
+	require.Zero(t, code, stdout)
+	require.Contains(t, stdout, "all 3 masters are admitted members of one set")
+
+	for _, m := range servers[:2] {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	restart(t, servers[2])
+	stdout, code = repair()
+	require.Equal(t, exitRun, code, "a majority has lost its data all the same")
+	require.Contains(t, stdout, "lost its data, like too many")
 }

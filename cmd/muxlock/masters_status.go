@@ -61,7 +61,7 @@ func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 	if err != nil || ctx.Err() != nil {
 		return s, changeFailed(ctx, err)
 	}
-	s = surveyOf(found, wait(cfg))
+	s = surveyOf(found, wait(cfg), f.durable)
 	if s.set.ID != "" && s.set.MaxTTL != f.maxTTL {
 		f.maxTTL = s.set.MaxTTL
 		return f.survey(ctx)
@@ -94,6 +94,7 @@ type survey struct {
 	left  int           // number of masters whose state is not "admitted"
 	votes int           // number of members that vote
 	lost  []string      // members that lost their data or were restarted
+	kept  int           // number of lost members that are durable and have the data of the set
 }
 
 // peers returns how many voting members it takes to restore one that lost its data.
@@ -103,9 +104,10 @@ func (s *survey) peers() int {
 }
 
 // beyondRepair reports whether too few members have kept their data, even if those that are down come back.
-func (s *survey) beyondRepair() bool { return len(s.lost) > len(s.set.Members)-s.peers() }
+func (s *survey) beyondRepair() bool { return len(s.lost)-s.kept > len(s.set.Members)-s.peers() }
 
-func surveyOf(found []admin.Member, wait time.Duration) survey {
+// surveyOf returns what the masters' answers say. With durable, a master that was restarted has its data and serves at once.
+func surveyOf(found []admin.Member, wait time.Duration, durable bool) survey {
 	s := survey{SchemaVersion: 1, Tool: thisTool(), wait: wait}
 	var addrs []string
 	for _, m := range found {
@@ -120,6 +122,9 @@ func surveyOf(found []admin.Member, wait time.Duration) survey {
 		switch {
 		case s.hasLost(m):
 			s.lost = append(s.lost, m.Address)
+			if durable && m.Set.Generation == s.set.Generation {
+				s.kept++
+			}
 		case m.Admitted && fencing.Set(m.Set).Is(s.set):
 			s.votes++
 		}
@@ -152,7 +157,7 @@ func (s *survey) hasLost(m admin.Member) bool {
 // Values of member.Do.
 const (
 	recoverIt       = "muxlock masters init --recover --above FENCE, with the largest fence that any resource has seen"
-	keepOrRecoverIt = "where no restart loses data, start a client with MastersAreDurable; else " + recoverIt
+	keepOrRecoverIt = "where no restart loses data: muxlock masters repair --durable-masters; else " + recoverIt
 	endOrFlush      = "a recovery: muxlock masters init --recover again; else, if no other masters need it: redis-cli FLUSHALL there, then muxlock masters repair"
 	repairIt        = "running clients with fencing admit masters that were restarted or lost their data; so does muxlock masters repair, which waits until they vote"
 )
@@ -190,6 +195,8 @@ func (s *survey) stateOfLost(m admin.Member) (state, do string) {
 	switch {
 	case s.beyondRepair():
 		return state + ", like a majority", do
+	case s.kept > 0 && m.Set.Generation == s.set.Generation:
+		state += ": votes once a client meets it"
 	case s.votes < s.peers():
 		state += fmt.Sprintf(": needs %d members that vote, %d can be asked", s.peers(), s.votes)
 	case !m.Waits:

@@ -67,7 +67,7 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 		{found: []admin.Member{waits("a", 0), down("b"), votes("c", one)}, state: "lost its data: needs 2 members that vote, 1 can be asked", do: restore, left: 2},
 		{found: []admin.Member{waits("a", 0), votes("c", one)}, state: "lost its data: needs 2 members that vote, 1 can be asked", do: restore, left: 2},
 		{found: []admin.Member{waits("a", 0), at("b", one), votes("c", one)}, state: "lost its data, like a majority", do: recovery, left: 2},
-		{found: []admin.Member{at("a", one), at("b", one), at("c", one)}, state: "was restarted, like a majority", do: "MastersAreDurable; else " + recovery, left: 3},
+		{found: []admin.Member{at("a", one), at("b", one), at("c", one)}, state: "was restarted, like a majority", do: "muxlock masters repair --durable-masters; else " + recovery, left: 3},
 		{found: []admin.Member{down("a"), votes("b", one), votes("c", one)}, state: "cannot be asked: hung", left: 1},
 		{found: []admin.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, state: "a replacement was cut", do: "run muxlock masters replace --for c --with d again", left: 2},
 		{found: []admin.Member{votes("c", one), votes("a", two), votes("b", two)}, state: "is no master of the set", left: 3},
@@ -78,7 +78,7 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 		{found: []admin.Member{votes("b", one), votes("c", one), votes("a", other)}, state: "admitted", left: 1},
 		{found: []admin.Member{votes("a", other), votes("b", one), votes("c", one)}, state: "admitted, but --masters names others", left: 3},
 	} {
-		s := surveyOf(c.found, 31302*time.Millisecond)
+		s := surveyOf(c.found, 31302*time.Millisecond, false)
 		require.Equal(t, c.left, s.left, c.state)
 		require.Equal(t, c.state, s.Masters[0].State)
 		require.Contains(t, s.Masters[0].Do, c.do)
