@@ -123,9 +123,6 @@ func judgeProcessors(root fs.FS) admin.Finding {
 	return f
 }
 
-// textWidth is the width of a finding's text: the columns before it take the rest of 80.
-const textWidth = 54
-
 func (d diagnosis) text(w io.Writer) {
 	for i, m := range d.PerMaster {
 		fmt.Fprintf(w, "master %d: %s\n", i+1, m.Addr)
@@ -140,7 +137,7 @@ func (d diagnosis) text(w io.Writer) {
 			text += " -> " + f.ToDo
 		}
 		row := []string{f.Level.String(), f.Check, f.Who(len(d.PerMaster))}
-		for _, line := range folded(text, textWidth) {
+		for _, line := range folded(text, 54) { // the columns before it take the rest of 80
 			rows = append(rows, append(row, line))
 			row = []string{"", "", ""}
 		}

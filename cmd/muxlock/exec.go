@@ -147,19 +147,25 @@ func namesAndCommand(cmd *cobra.Command, args []string) error {
 }
 
 // check finds mistakes in the command line before anything is sent.
-func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg groups.Config, path string, err error) {
+func (f *execFlags) check(cmd *cobra.Command, names, command []string) (cfg groups.Config, path string, err error) {
 	if cfg, err = f.config(cmd, command[0]); err != nil {
 		return cfg, "", err
 	}
 	cfg.Fencing = cfg.Fencing || cmd.Flags().Changed("fence-env") // overrides MUXLOCK_FENCING of a file or the environment
 	f.grace = cmp.Or(f.grace, f.ttl/3)
-	switch {
+	switch permits := cmd.Flags().Changed("permits"); {
 	case f.grace < 0 || f.grace > f.ttl/2:
 		return cfg, "", usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
 	case f.hold < 0:
 		return cfg, "", usagef("--hold-at-least must not be negative, got %s", f.hold)
 	case !variableName.MatchString(f.fenceEnv):
 		return cfg, "", usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
+	case f.shared && permits:
+		return cfg, "", usagef("--shared and --permits exclude each other")
+	case (f.shared || permits) && len(names) > 1:
+		return cfg, "", usagef("--shared and --permits take one NAME")
+	case permits && (f.permits < 1 || f.permits > 64):
+		return cfg, "", usagef("--permits must be 1 to 64, got %d", f.permits)
 	}
 	switch path, err = exec.LookPath(command[0]); {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
@@ -181,17 +187,9 @@ func cannotRun(command string, err error) error {
 }
 
 func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {
-	cfg, path, err := f.check(cmd, command)
+	cfg, path, err := f.check(cmd, names, command)
 	if err != nil {
 		return err
-	}
-	switch permits := cmd.Flags().Changed("permits"); {
-	case f.shared && permits:
-		return usagef("--shared and --permits exclude each other")
-	case (f.shared || permits) && len(names) > 1:
-		return usagef("--shared and --permits take one NAME")
-	case permits && (f.permits < 1 || f.permits > 64):
-		return usagef("--permits must be 1 to 64, got %d", f.permits)
 	}
 	h, signals, err := f.acquire(cmd, cfg, names)
 	if err != nil {

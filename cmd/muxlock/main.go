@@ -1,16 +1,5 @@
 // Muxlock runs commands under locks on independent Redis masters. It also shows and releases
-// locks, diagnoses masters, and sets them up for fencing.
-//
-//	muxlock exec jobs/nightly -- backup.sh /srv     run one at a time on all machines; muxlock renews the lock meanwhile
-//	muxlock exec --try jobs/nightly -- backup.sh    do nothing if another one runs
-//	muxlock lock jobs/nightly                       hold the lock without a command
-//	muxlock status jobs/nightly                     show who holds the lock, on which masters, and for how long
-//	muxlock release --force jobs/nightly            take the lock away from a holder that hangs
-//	muxlock ls jobs/                                list the locks that are held
-//	muxlock doctor                                  find what makes locks on these masters unsafe or slow
-//	muxlock masters init                            make the masters a set, for fencing tokens; also status, replace, repair
-//
-// Settings and exit codes: muxlock COMMAND --help.
+// locks, diagnoses masters, and sets them up for fencing: see muxlock --help and muxlock COMMAND --help.
 package main
 
 import (
@@ -181,15 +170,10 @@ func inFlags(cmd *cobra.Command, err error) error {
 	case strings.Contains(of, "["): // a group
 		text = strings.NewReplacer("MastersAre", "MastersAre", "Masters", of).Replace(text)
 	}
-	switch first, rest, _ := strings.Cut(text, " "); {
-	case first == "name":
-		text = "NAME " + rest
-	case first == "ttl" && cmd.Flag("ttl") != nil:
-		text = "--ttl " + rest
-	case first == "ttl": // the command asks for no lease
-		text = "--max-ttl " + rest
-	}
-	return usageError{errors.New(asFlags(text))}
+	ttl := map[bool]string{true: "--ttl", false: "--max-ttl"}[cmd.Flag("ttl") != nil] // a command without it asks for no lease
+	first, rest, _ := strings.Cut(text, " ")
+	first = cmp.Or(map[string]string{"name": "NAME", "ttl": ttl}[first], first)
+	return usageError{errors.New(asFlags(first + " " + rest))}
 }
 
 // flags are the flags of fields that engines name.

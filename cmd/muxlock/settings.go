@@ -162,15 +162,14 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		return cfg, usagef("--masters and --groups exclude each other")
 	case s.next != "" && s.groups == "":
 		return cfg, usagef("--next-groups needs --groups")
+	case s.maxTTL <= 0:
+		return cfg, usagef("--max-ttl must be above 0, got %s", s.maxTTL)
 	}
 	if cfg.Groups, err = parseGroups("--groups", s.groups); err == nil {
 		cfg.Next, err = parseGroups("--next-groups", s.next)
 	}
 	if err != nil {
 		return cfg, err
-	}
-	if s.maxTTL <= 0 {
-		return cfg, usagef("--max-ttl must be above 0, got %s", s.maxTTL)
 	}
 	if s.masters != "" {
 		for _, addr := range strings.Split(s.masters, ",") {
