@@ -81,6 +81,12 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 		}
 		err = h.got(ctx, false)
 	}
+	if isTaken(err) && errors.Is(err, context.DeadlineExceeded) && k.permits == 0 { // a permit has many holders
+		ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // masters may hang by now
+		err, _ = h.takenBy(ask, err, cfg)
+		cancel()
+		err = oneline.Join(err, ctx.Err())
+	}
 	if err != nil {
 		locks.Close()
 		return nil, err
@@ -93,23 +99,23 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 
 // got acquires one name or all of several.
 func (h *held) got(ctx context.Context, try bool) (err error) {
-	l := h.locks
-	one, permit, all := l.Acquire, l.AcquirePermit, l.AcquireAll
-	switch {
-	case h.shared && try:
-		one = l.TryAcquireShared
-	case h.shared:
-		one = l.AcquireShared
-	case try:
-		one, permit, all = l.TryAcquire, l.TryAcquirePermit, l.TryAcquireAll
-	}
-	switch {
+	switch l, name := h.locks, h.names[0]; {
+	case h.permits > 0 && try:
+		h.lock, err = l.TryAcquirePermit(ctx, name, h.permits, 0)
 	case h.permits > 0:
-		h.lock, err = permit(ctx, h.names[0], h.permits, 0)
-	case len(h.names) == 1:
-		h.lock, err = one(ctx, h.names[0], 0)
+		h.lock, err = l.AcquirePermit(ctx, name, h.permits, 0)
+	case len(h.names) > 1 && try:
+		h.lock, err = l.TryAcquireAll(ctx, h.names, 0)
+	case len(h.names) > 1:
+		h.lock, err = l.AcquireAll(ctx, h.names, 0)
+	case h.shared && try:
+		h.lock, err = l.TryAcquireShared(ctx, name, 0)
+	case h.shared:
+		h.lock, err = l.AcquireShared(ctx, name, 0)
+	case try:
+		h.lock, err = l.TryAcquire(ctx, name, 0)
 	default:
-		h.lock, err = all(ctx, h.names, 0)
+		h.lock, err = l.Acquire(ctx, name, 0)
 	}
 	return err
 }
@@ -193,24 +199,15 @@ func sayWhoDoesNotVote(ctx context.Context, cfg groups.Config, locks *engine.Eng
 	}
 }
 
-// mostTries bounds how often --try asks the masters.
-const mostTries = 20
-
 // tryAcquire tries again while nobody has the lock: contenders that came at the same moment, as cron has several
-// machines do, split the votes.
+// machines do, split the votes. It asks the masters twenty times at most.
 func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
-	pause := time.Millisecond
-	for range mostTries {
+	pause, taken := time.Millisecond, false
+	for range 20 {
 		if err = h.got(ctx, true); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
-		var held bool
-		if h.permits > 0 {
-			held = noneFree(ctx, h.locks, slotsOf(h.names[0], h.permits))
-		} else {
-			err, held = takenBy(ctx, err, cfg, h.locks, h.names, h.shared)
-		}
-		if held {
+		if err, taken = h.takenBy(ctx, err, cfg); taken {
 			break
 		}
 		select {
@@ -224,53 +221,39 @@ func (h *held) tryAcquire(ctx context.Context, cfg groups.Config) (err error) {
 }
 
 // takenBy asks the masters who holds the first name that is held, and adds that to err, an ErrTaken, if it is somebody
-// else. It returns an ErrNotALock instead if the name is the key of something else. held is also true if the masters could
-// not be asked. With shared, a writer that waits is in the way of readers.
-func takenBy(ctx context.Context, err error, cfg groups.Config, locks *engine.Engine, names []string, shared bool) (_ error, held bool) {
-	for _, name := range names {
-		i, unknown := admin.Inspect(ctx, locks, name)
-		if held = i.Held || unknown != nil; !held {
-			continue
-		}
-		if errors.Is(unknown, admin.ErrNotALock) {
+// else. It returns an ErrNotALock instead if the name is the key of something else. taken is also true if the masters could
+// not be asked. For readers, a writer that waits is in the way. Of permits, all must be held.
+func (h *held) takenBy(ctx context.Context, err error, cfg groups.Config) (_ error, taken bool) {
+	if h.permits > 0 {
+		found, unknown := lookAt(ctx, h.locks, slotsOf(h.names[0], h.permits))
+		return err, len(unknown) > 0 || heldOf(found) == h.permits
+	}
+	for _, name := range h.names {
+		i, unknown := admin.Inspect(ctx, h.locks, name)
+		switch {
+		case errors.Is(unknown, admin.ErrNotALock):
 			return fmt.Errorf("%q: %w", name, unknown), true
-		}
-		if i.Holder == "" || i.Holder == cfg.Holder || shared && i.Readers > 0 { // our own key may be of an attempt that is being undone
-			return err, true
-		}
-		err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
-		if len(names) > 1 {
-			err = fmt.Errorf("%q: %w", name, err)
+		case !i.Held && unknown == nil:
+			continue
+		case i.Holder == "" || i.Holder == cfg.Holder || h.shared && i.Readers > 0: // our own key may be of an attempt that is being undone
+		case len(h.names) > 1:
+			err = fmt.Errorf("%q: %w by %s", name, engine.ErrTaken, i.Holder)
+		default:
+			err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
 		}
 		return err, true
 	}
 	return err, false
 }
 
-// noneFree asks the masters whether somebody holds each of the permits. It also returns true if they could not be asked.
-func noneFree(ctx context.Context, locks *engine.Engine, permits []lockKey) bool {
-	_, found, unknown := lookAt(ctx, locks, permits)
-	found = slices.DeleteFunc(found, func(p listed) bool { return p.Verdict != isHeld })
-	return len(unknown) > 0 || len(found) == len(permits)
-}
-
-// whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that
-// ended may have no engine.
-func whoHolds(ctx context.Context, err error, cfg groups.Config, names []string, shared bool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
-	defer cancel()
-	locks, failed := connect(ctx, cfg)
-	if failed != nil {
-		return err
-	}
-	defer locks.Close()
-	err, _ = takenBy(ctx, err, cfg, locks, names, shared)
-	return err
+// isTaken reports whether a lock was not acquired because others hold it, and for no other reason.
+func isTaken(err error) bool {
+	return errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
 }
 
 // end releases the lock. It returns an error if the lock was lost before.
 func (h *held) end(log io.Writer) (lost error) {
-	err := oneline.Join(h.lock.Err(), h.release())
+	err := cmp.Or(h.lock.Err(), h.release())
 	switch {
 	case errors.Is(err, engine.ErrLost), errors.Is(err, engine.ErrNotHeld):
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muxlock/engine"
 	"muxlock/engine/groups"
 )
 
@@ -97,20 +96,16 @@ func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (
 		return nil, nil, exit{exitSignal + int(s.(syscall.Signal)), fmt.Sprintf("%v while waiting for %s", s, quoted(names))}
 	}
 	if err != nil {
-		err = c.refused(cmd, cfg, names, err)
+		err = c.refused(cmd, names, err)
 	}
 	return h, signals, err
 }
 
 // refused turns err, because of which the lock was not acquired, into the command's exit.
-func (c *claim) refused(cmd *cobra.Command, cfg groups.Config, names []string, err error) error {
-	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
-	switch {
-	case taken && c.permits > 0: // a permit has many holders
+func (c *claim) refused(cmd *cobra.Command, names []string, err error) error {
+	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), isTaken(err)
+	if taken && c.permits > 0 {
 		err = fmt.Errorf("all %d permits are taken", c.permits)
-	case taken && late:
-		err = whoHolds(cmd.Context(), err, cfg, names, c.shared)
-		taken = errors.Is(err, engine.ErrTaken)
 	}
 	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {

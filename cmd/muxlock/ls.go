@@ -89,14 +89,20 @@ func slotsOf(name string, n int) (permits []lockKey) {
 
 // listed is what the masters have under a lockKey.
 type listed struct {
-	Name    shownName `json:"name"`
-	Slot    *int      `json:"slot,omitempty"` // of a permit
-	Verdict string    `json:"verdict"`
-	Readers int       `json:"readers"` // 0: a writer holds it, or nobody
-	On      int       `json:"on"`      // number of masters that have a value
-	Holder  string    `json:"holder"`
-	LeftMs  *int64    `json:"left_ms"`
-	of      int       // number of masters of its group
+	judged
+	Slot *int `json:"slot,omitempty"` // of a permit
+	On   int  `json:"on"`             // number of masters that have a value
+	of   int  // number of masters of its group
+}
+
+// heldOf returns how many of what is listed a majority of the masters has.
+func heldOf(all []listed) (n int) {
+	for _, l := range all {
+		if l.Verdict == isHeld {
+			n++
+		}
+	}
+	return n
 }
 
 func (l listing) text(w io.Writer) {
@@ -116,14 +122,11 @@ func writePermits(w io.Writer, permits []listed) {
 func rowsOf(all []listed, first ...string) [][]string {
 	rows := [][]string{append(first, "STATE", "MASTERS", "LEFT", "HOLDER")}
 	for _, n := range all {
-		row, left := []string{n.Name.String()}, ""
+		row := []string{n.Name.String()}
 		if n.Slot != nil {
 			row = append(row, strconv.Itoa(*n.Slot))
 		}
-		if n.LeftMs != nil {
-			left = duration(time.Duration(*n.LeftMs) * time.Millisecond)
-		}
-		rows = append(rows, append(row, n.Verdict, fmt.Sprintf("%d of %d", n.On, n.of), left, state{Readers: n.Readers, Holder: n.Holder}.by()))
+		rows = append(rows, append(row, n.Verdict, fmt.Sprintf("%d of %d", n.On, n.of), shownLeft(n.LeftMs), n.by()))
 	}
 	return rows
 }
@@ -174,8 +177,9 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 		keys = keys[:f.limit]
 		say(cmd.ErrOrStderr(), "more than --limit %d keys match, locks or not: locks may be missing; give a longer BEGINNING, or raise --limit", f.limit)
 	}
-	var unknown []error
-	l.Locks, l.Permits, unknown = lookAt(ctx, locks, keys)
+	found, unknown := lookAt(ctx, locks, keys)
+	l.Permits = slices.DeleteFunc(slices.Clone(found), func(n listed) bool { return n.Slot == nil })
+	l.Locks = slices.DeleteFunc(found, func(n listed) bool { return n.Slot != nil })
 	unknown = slices.DeleteFunc(unknown, func(err error) bool { // what may not be asked for is no lock
 		return !errors.Is(err, engine.ErrNoQuorum) && (errors.Is(err, engine.ErrDenied) || errors.Is(err, admin.ErrNotALock) || errors.Is(err, engine.ErrInvalid))
 	})
@@ -188,37 +192,30 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 	return fmt.Errorf("%d of %d locks and permits could not be looked at, and may be missing: %w", len(unknown), len(keys), unknown[0])
 }
 
-// lookAt inspects each key and returns those that look like locks, and the errors of inspections.
-func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (locks, permits []listed, unknown []error) {
-	states, errs := make([]state, len(keys)), make([]error, len(keys))
+// lookAt inspects each key and returns those that look like locks or permits, never nil, and the errors of inspections.
+func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (found []listed, unknown []error) {
+	found, unknown = make([]listed, len(keys)), make([]error, len(keys))
 	var all errgroup.Group
 	all.SetLimit(64)
 	for n, key := range keys {
 		all.Go(func() error {
 			i, err := admin.InspectPermit(ctx, e, key.name, key.slot)
-			states[n], errs[n] = stateOf(i, err), err
+			l := listed{judged: stateOf(i, err).judged, of: len(i.Masters)}
+			if key.slot >= 0 {
+				l.Slot = &key.slot
+			}
+			for _, m := range i.Masters {
+				if m.Value != "" && m.Left != admin.NoExpiry { // a lock expires; other keys may not
+					l.On++
+				}
+			}
+			found[n], unknown[n] = l, err
 			return nil
 		})
 	}
-	_ = all.Wait() // errs has the errors
-	locks, permits = []listed{}, []listed{}
-	for i, v := range states {
-		n := listed{Name: v.Name, Verdict: v.Verdict, Readers: v.Readers, Holder: v.Holder, LeftMs: v.LeftMs, of: len(v.Masters)}
-		for _, m := range v.Masters {
-			if m.LeftMs != nil { // a lock expires; other keys may not
-				n.On++
-			}
-		}
-		switch slot := keys[i].slot; {
-		case n.On == 0: // also a reserved name: Inspect refuses it
-		case slot < 0:
-			locks = append(locks, n)
-		default:
-			n.Slot = &slot
-			permits = append(permits, n)
-		}
-	}
-	return locks, permits, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	_ = all.Wait()                                                             // unknown has the errors
+	found = slices.DeleteFunc(found, func(l listed) bool { return l.On == 0 }) // also a reserved name: Inspect refuses it
+	return found, slices.DeleteFunc(unknown, func(err error) bool { return err == nil })
 }
 
 // setsOf returns the masters of each group.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -69,7 +68,7 @@ func (r released) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "released %s: %s %s, held%s", r.Name, plural(len(r.Values), "value", "values"), strings.Join(r.Values, " and "), by)
 	if r.LeftMs != nil {
-		fmt.Fprintf(w, " for another %s", duration(time.Duration(*r.LeftMs)*time.Millisecond))
+		fmt.Fprintf(w, " for another %s", shownLeft(r.LeftMs))
 	}
 	fmt.Fprintf(w, ", %s deleted on %d of %d masters\n", plural(len(r.Values), "was", "were"), r.Deleted, r.Masters)
 }
@@ -94,8 +93,8 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	case len(r.Values) == 0 && err != nil:
 		return err
 	case len(r.Values) == 0:
-		_, was.Permits, _ = lookAt(ctx, locks, slotsOf(name, 64))
-		if n := was.heldPermits(); n > 0 {
+		permits, _ := lookAt(ctx, locks, slotsOf(name, 64))
+		if n := heldOf(permits); n > 0 {
 			return exit{exitFree, fmt.Sprintf("no lock on %q; %d %s held (release leaves permits alone)", name, n, plural(n, "permit is", "permits are"))}
 		}
 		return exit{exitFree, fmt.Sprintf("nobody holds %q", name)}

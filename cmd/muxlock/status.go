@@ -54,8 +54,9 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 			}
 			defer locks.Close()
 			v := stateOf(i, err)
-			_, permits, unknown := lookAt(cmd.Context(), locks, slotsOf(args[0], 64))
-			v.Permits, err = permits, cmp.Or(err, cmp.Or(unknown...))
+			var unknown []error
+			v.Permits, unknown = lookAt(cmd.Context(), locks, slotsOf(args[0], 64))
+			err = cmp.Or(err, cmp.Or(unknown...))
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
@@ -100,18 +101,23 @@ func inspect(ctx context.Context, config func() (groups.Config, error), name str
 	return locks, i, err
 }
 
+// judged is what status and ls say of a lock or a permit.
+type judged struct {
+	Name    shownName `json:"name"`
+	Verdict string    `json:"verdict"`
+	Readers int       `json:"readers"` // 0: a writer holds it, or nobody
+	Holder  string    `json:"holder"`
+	LeftMs  *int64    `json:"left_ms"` // null: not held, or never expires
+}
+
 // state is the result of status, and its JSON.
 type state struct {
-	SchemaVersion int       `json:"schema_version"`
-	Name          shownName `json:"name"`
-	Verdict       string    `json:"verdict"`
-	Readers       int       `json:"readers"` // 0: a writer holds it, or nobody
-	Holder        string    `json:"holder"`
-	LeftMs        *int64    `json:"left_ms"` // null: not held, or never expires
-	Waiting       int       `json:"waiting"` // processes in line
-	Next          string    `json:"next"`    // the holder that the first of them will be
-	Masters       []holds   `json:"masters"`
-	Permits       []listed  `json:"permits"` // those that are taken
+	SchemaVersion int `json:"schema_version"`
+	judged
+	Waiting int      `json:"waiting"` // processes in line
+	Next    string   `json:"next"`    // the holder that the first of them will be
+	Masters []holds  `json:"masters"`
+	Permits []listed `json:"permits"` // those that are taken
 }
 
 // holds is the answer of one master.
@@ -123,7 +129,6 @@ type holds struct {
 	Holder  string `json:"holder"`
 	LeftMs  *int64 `json:"left_ms"`
 	Error   string `json:"error"`
-	left    time.Duration
 
 	ReaderList []reader `json:"reader_list"`
 }
@@ -144,10 +149,10 @@ func (h holds) all() []reader {
 
 // stateOf judges an inspection, whose error is err.
 func stateOf(i admin.Inspection, err error) state {
-	v := state{SchemaVersion: 1, Name: shownName(i.Name), Verdict: isSplit, Readers: i.Readers, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
+	v := state{SchemaVersion: 1, judged: judged{shownName(i.Name), isSplit, i.Readers, i.Holder, milliseconds(i.Held, i.Left)}, Waiting: i.Waiting, Next: i.Next}
 	free := 0
 	for _, m := range i.Masters {
-		h := holds{Address: m.Address, State: isHeld, Readers: len(m.Readers), Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left, ReaderList: []reader{}}
+		h := holds{Address: m.Address, State: isHeld, Readers: len(m.Readers), Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), ReaderList: []reader{}}
 		for _, r := range m.Readers {
 			h.ReaderList = append(h.ReaderList, reader(r))
 		}
@@ -181,28 +186,18 @@ func milliseconds(held bool, left time.Duration) *int64 {
 }
 
 // by says who holds the name; "": nobody, or it is not known.
-func (v state) by() string {
+func (j judged) by() string {
 	switch {
-	case v.Readers == 0:
-		return v.Holder
-	case v.Readers == 1 && v.Holder == "":
+	case j.Readers == 0:
+		return j.Holder
+	case j.Readers == 1 && j.Holder == "":
 		return "a reader"
-	case v.Readers == 1:
-		return "a reader, " + v.Holder
-	case v.Holder == "":
-		return fmt.Sprintf("%d readers", v.Readers)
+	case j.Readers == 1:
+		return "a reader, " + j.Holder
+	case j.Holder == "":
+		return fmt.Sprintf("%d readers", j.Readers)
 	}
-	return fmt.Sprintf("%d readers, one of them %s", v.Readers, v.Holder)
-}
-
-// heldPermits returns how many permits a majority of the masters has.
-func (v state) heldPermits() (held int) {
-	for _, p := range v.Permits {
-		if p.Verdict == isHeld {
-			held++
-		}
-	}
-	return held
+	return fmt.Sprintf("%d readers, one of them %s", j.Readers, j.Holder)
 }
 
 // plural returns what goes with n.
@@ -220,25 +215,23 @@ func (v state) text(w io.Writer) {
 			on++
 		}
 	}
-	held := v.heldPermits()
+	held := heldOf(v.Permits)
 	if held > 0 && v.Verdict == isFree {
 		fmt.Fprintf(w, "no lock on %s", v.Name)
 	} else {
 		fmt.Fprintf(w, "%s is %s", v.Name, v.Verdict)
 	}
-	switch v.Verdict {
-	case isHeld:
+	switch {
+	case v.Verdict == isHeld:
 		fmt.Fprintf(w, " on %d of %d masters", on, len(v.Masters))
 		if by := v.by(); by != "" {
 			fmt.Fprintf(w, " by %s", by)
 		}
 		if v.LeftMs != nil {
-			fmt.Fprintf(w, ", for %s unless it is renewed", duration(time.Duration(*v.LeftMs)*time.Millisecond))
+			fmt.Fprintf(w, ", for %s unless it is renewed", shownLeft(v.LeftMs))
 		}
-	case isFree, isSplit:
-		if on > 0 {
-			fmt.Fprintf(w, ", although %d of %d masters have a value", on, len(v.Masters))
-		}
+	case on > 0 && v.Verdict != isUnknown:
+		fmt.Fprintf(w, ", although %d of %d masters have a value", on, len(v.Masters))
 	}
 	if v.Waiting > 0 {
 		fmt.Fprintf(w, "; %d in line", v.Waiting)
@@ -252,9 +245,9 @@ func (v state) text(w io.Writer) {
 	fmt.Fprintln(w)
 	rows := [][]string{{"MASTER", "STATE", "VALUE", "LEFT", "HOLDER"}}
 	for _, m := range v.Masters {
-		left := ""
-		if m.State == isHeld {
-			left = duration(m.left)
+		left := shownLeft(m.LeftMs)
+		if m.State == isHeld && m.LeftMs == nil {
+			left = "ever"
 		}
 		for _, r := range m.all() {
 			rows = append(rows, []string{m.Address, m.State, r.Value, left, cmp.Or(m.Error, r.Holder)})
@@ -264,13 +257,13 @@ func (v state) text(w io.Writer) {
 	writePermits(w, v.Permits)
 }
 
-// duration rounds up to a tenth of a second.
-func duration(d time.Duration) string {
-	const tenth = 100 * time.Millisecond
-	if d == admin.NoExpiry {
-		return "ever"
+// shownLeft is the time left, rounded up to a tenth of a second; "": there is none.
+func shownLeft(ms *int64) string {
+	if ms == nil {
+		return ""
 	}
-	return (d + tenth - 1).Truncate(tenth).String()
+	const tenth = 100 * time.Millisecond
+	return (time.Duration(*ms)*time.Millisecond + tenth - 1).Truncate(tenth).String()
 }
 
 // A shownName is a NAME, for output.
