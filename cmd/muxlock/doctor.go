@@ -82,8 +82,9 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	seen, found := watch.Masters(cmd.Context(), masters, f.length)
 	report.Add(append(found, judgeProcessors(os.DirFS("/")))...)
 	d := diagnosis{SchemaVersion: 1, Tool: thisTool(), Findings: report.Findings, PerMaster: seen}
-	for _, f := range d.Findings {
+	for i, f := range d.Findings {
 		d.Worst = max(d.Worst, f.Level)
+		d.Findings[i].Text = asFlags(plain(f.Text))
 	}
 	if err := f.write(cmd.OutOrStdout(), d); err != nil {
 		return err

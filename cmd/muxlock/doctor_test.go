@@ -45,6 +45,7 @@ func examine(t *testing.T, masters string, args ...string) (bad map[string]strin
 	bad = map[string]string{}
 	for _, f := range doc.Findings {
 		require.NotNil(t, f.Masters)
+		require.NotRegexp(t, `MastersAreDurable|MaxTTL|muxlock: `, f.Text)
 		if f.Level != "OK" {
 			bad[f.Check] = f.Level
 		}
@@ -66,6 +67,11 @@ func TestDoctorFindsGoodMastersGoodAndLeavesThemAsTheyWere(t *testing.T) {
 	bad, code = examine(t, addrs)
 	require.Equal(t, map[string]string{"vote": "WARN"}, bad, "started just now")
 	require.Zero(t, code)
+	bad, code = examine(t, addrs, "--new-masters", "--durable-masters")
+	require.Equal(t, map[string]string{"durable": "FAIL"}, bad)
+	require.Equal(t, exitRun, code)
+	bad, _ = examine(t, addrs, "--fencing")
+	require.Equal(t, "FAIL", bad["vote"], "they are not set up for it")
 }
 
 func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {

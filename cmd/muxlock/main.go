@@ -178,7 +178,7 @@ func inFlags(cmd *cobra.Command, err error) error {
 
 // flags are the flags of fields that engines name.
 var flags = map[string]string{
-	"MastersAreNew": "--new-masters", "Masters": "--masters", "Groups": "--groups", "Next": "--next-groups", "MasterTimeout": "--master-timeout",
+	"MastersAreNew": "--new-masters", "MastersAreDurable": "--durable-masters", "Masters": "--masters", "Groups": "--groups", "Next": "--next-groups", "MasterTimeout": "--master-timeout",
 	"MaxTTL": "--max-ttl", "Drift": "--drift", "Prefix": "--prefix", "Holder": "--holder", "Fencing": "--fencing",
 }
 
