@@ -34,7 +34,8 @@ func statusCommand(s *settings) *cobra.Command {
 		Short: "Show who holds a lock, on which masters, and for how long",
 		Long: `Asks all masters side by side, and changes nothing. A lock's value is a secret, so status
 shows its hash. The same value on several masters is the same holder. Permits of NAME that are
-taken follow in a table of their own.
+taken follow in a table of their own. Of a name that moves between two groups of masters, status
+and ls show the group that has it.
 
 Verdicts and exit codes are about the lock, not about permits:
   held     0  a majority of the masters has the same value
