@@ -233,5 +233,5 @@ func TestRepairOfDurableMastersWaitsForNone(t *testing.T) {
 	restart(t, servers[2])
 	stdout, code = repair()
 	require.Equal(t, exitRun, code, "a majority has lost its data all the same")
-	require.Contains(t, stdout, "lost its data, like too many")
+	require.Contains(t, stdout, "lost its data, like a majority")
 }
