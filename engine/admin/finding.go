@@ -22,8 +22,13 @@ const (
 
 var levels = [...]string{"OK", "?", "WARN", "FAIL"}
 
-// String returns the name.
-func (l Level) String() string { return levels[l] }
+// String returns the name, or the number of a Level that is none of these.
+func (l Level) String() string {
+	if l < 0 || int(l) >= len(levels) {
+		return fmt.Sprintf("Level(%d)", int(l))
+	}
+	return levels[l]
+}
 
 // MarshalJSON writes the name.
 func (l Level) MarshalJSON() ([]byte, error) { return json.Marshal(l.String()) }

@@ -111,6 +111,15 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 	require.Empty(t, judged(ofSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not reported is not the same")
 }
 
+func TestALevelThatIsNonePrintsItsNumber(t *testing.T) {
+	for level, text := range map[Level]string{LevelOK: "OK", LevelFail: "FAIL", LevelFail + 1: "Level(4)", -1: "Level(-1)"} {
+		require.Equal(t, text, fmt.Sprint(level))
+		printed, err := level.MarshalJSON()
+		require.NoError(t, err)
+		require.JSONEq(t, `"`+text+`"`, string(printed))
+	}
+}
+
 func TestFindingsThatSayTheSameAreOne(t *testing.T) {
 	var r Report
 	r.Add(Finding{LevelOK, "x", []int{1}, "fine", ""}, Finding{LevelWarn, "y", []int{1}, "bad", "do"}, Finding{LevelOK, "x", []int{2}, "fine", ""})

@@ -23,11 +23,14 @@ var (
 // SetHeader puts the fence of a lock into a request, for a server behind Middleware. A new holder's first
 // request seals, even if it only reads. Errors: ErrInvalid, and the header stays as it was.
 func SetHeader(r *http.Request, fence uint64) error {
-	err := Check(0, fence)
-	if err == nil {
-		r.Header.Set(Header, strconv.FormatUint(fence, 10))
+	if err := Check(0, fence); err != nil {
+		return err
 	}
-	return err
+	if r.Header == nil { // a Request that is a literal
+		r.Header = make(http.Header)
+	}
+	r.Header.Set(Header, strconv.FormatUint(fence, 10))
+	return nil
 }
 
 // FromHeader returns the fence of a request, for handlers that pass it on, for instance to Table.Update.

@@ -199,3 +199,11 @@ func TestWriteErrorHidesWhatItDoesNotKnow(t *testing.T) {
 		require.Equal(t, code != 503, strings.Contains(w.Body.String(), err.Error()))
 	}
 }
+
+func TestARequestWithoutAHeaderGetsOne(t *testing.T) {
+	var r http.Request
+	require.ErrorIs(t, fence.SetHeader(&r, 0), fence.ErrInvalid)
+	require.Nil(t, r.Header)
+	require.NoError(t, fence.SetHeader(&r, 7))
+	require.Equal(t, []string{"7"}, r.Header.Values(fence.Header))
+}
