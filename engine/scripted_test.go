@@ -62,7 +62,10 @@ func (s *scripted) executeSharedLocked(req pipeline.Request) (done, held bool) {
 		k.readers = make(map[string]time.Time)
 		fallthrough
 	default:
-		k.readers[req.Token] = now.Add(req.TTL)
+		if asked := now.Add(req.TTL); ends.Before(asked) { // an extend never shortens
+			ends = asked
+		}
+		k.readers[req.Token] = ends
 	case req.Op == pipeline.Release:
 		delete(k.readers, req.Token)
 	}

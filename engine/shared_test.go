@@ -248,6 +248,16 @@ func TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt(t *testing.T) {
 	})
 }
 
+func TestShorterExtendOfAReaderLeavesItsLeaseAtTheMasters(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		reader := mustAcquireShared(t, e, "name", 10*time.Second)
+		require.NoError(t, reader.Extend(t.Context(), time.Second))
+		time.Sleep(9 * time.Second)
+		require.True(t, reader.Valid())
+		require.Equal(t, []string{"name"}, s.locked())
+	})
+}
+
 func TestEachReaderIsWarnedAtItsTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		early, late, quiet := mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second)
