@@ -47,6 +47,11 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 			m.Pipe.Post(undo)
 		}
 		joined := both(outs[i], *out)
+		if reqs[i].Op == pipeline.Intend { // the readers of another step are in one group only
+			joined = slices.MaxFunc([]pipeline.Outcome{outs[i], *out}, func(a, b pipeline.Outcome) int {
+				return cmp.Compare(a.Tally.Granted, b.Tally.Granted)
+			})
+		}
 		each(i, &joined, cmp.Or(errs[i], err))
 	})
 }

@@ -78,6 +78,39 @@ func TestAMovedNameExcludesThoseWithEitherMap(t *testing.T) {
 	})
 }
 
+// The readers hold the name for longer than one intent lasts, so the writer repeats its own.
+func TestAWriterOfAMovedNameKeepsOutReadersOfEitherMap(t *testing.T) {
+	asEither(t, func(t *testing.T, w world, now, next string) {
+		e := w.open(t, now, next)
+		for _, group := range []string{"a", "b"} {
+			ctx, stop := context.WithCancel(t.Context())
+			var readers sync.WaitGroup
+			for i := range 3 {
+				other := w.alone(t, group)
+				readers.Go(func() {
+					time.Sleep(time.Duration(i) * time.Second)
+					for ctx.Err() == nil {
+						_ = other.DoShared(ctx, "name", 9*time.Second, func(context.Context) error {
+							time.Sleep(3 * time.Second)
+							return nil
+						})
+					}
+				})
+			}
+			time.Sleep(10 * time.Second)
+			begun := time.Now()
+			lock, err := e.Acquire(within(t), "name", 0)
+			assert.NoError(t, err)
+			assert.Less(t, time.Since(begun), 5*time.Second, "one more gets in, and then all leave")
+			stop()
+			readers.Wait()
+			if lock != nil {
+				require.NoError(t, lock.Release(t.Context()))
+			}
+		}
+	})
+}
+
 func TestAMovedLockIsLostWithEitherGroup(t *testing.T) {
 	asEither(t, func(t *testing.T, w world, now, next string) {
 		e := w.open(t, now, next)
