@@ -122,7 +122,10 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 		if lock == nil || lock.collect(c.asked) {
 			return lock, err
 		}
-		lock.lease.giveUp() // its validity ran out during the hand-over: start over
+		if !lock.lease.shared { // other readers may be at work until they notice
+			lock.lease.giveUp()
+		}
+		// it was lost on its way here: start over
 	}
 }
 

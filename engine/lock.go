@@ -308,6 +308,10 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
+	if l.lease.shared && l.lease.state.shard.closed { // other readers may be at work
+		l.lease.e.released(l, r.began, false, false, ErrClosed)
+		return ErrClosed
+	}
 	return nil
 }
 

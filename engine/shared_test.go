@@ -175,6 +175,7 @@ func TestValueThatOnlyLooksAlikeIsNoReaders(t *testing.T) {
 func TestReadersThatWaitAreLetInTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		writer := mustAcquire(t, e, "name", 0)
+		e.names.awaited.Add(1) // a call is under way, and Close waits for it
 		var readers []<-chan acquired
 		for range 5 {
 			readers = append(readers, goAcquireShared(t.Context(), e, 0))
@@ -199,6 +200,45 @@ func TestReadersThatWaitAreLetInTogether(t *testing.T) {
 		require.NoError(t, writer.Release(t.Context()))
 		require.NoError(t, requireGot(t, late).Release(t.Context()))
 		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestReaderThatLeavesAfterCloseLeavesTheLeaseToReadersWhoMayBeAtWork(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first, second := mustAcquireShared(t, e, "name", 0), mustAcquireShared(t, e, "name", 0)
+		e.names.awaited.Add(1) // a call is under way, and Close waits for it
+		go e.Close()
+		synctest.Wait()
+		require.ErrorIs(t, second.Err(), ErrClosed)
+		require.ErrorIs(t, first.Release(t.Context()), ErrClosed)
+		require.Equal(t, []string{"name"}, s.locked())
+	})
+}
+
+// Some of the readers have joined the lease when it ends, and do not know it yet.
+func TestReaderThatHasJustJoinedLeavesTheLeaseToReadersWhoMayBeAtWork(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		writer := mustAcquire(t, e, "name", 0)
+		e.names.awaited.Add(1) // a call is under way, and Close waits for it
+		var readers []<-chan acquired
+		for range 50 {
+			got := make(chan acquired, 1)
+			go func() {
+				lock, err := e.AcquireShared(context.Background(), "name", 0)
+				if err == nil {
+					err = e.Close() // the first, who is at work
+				}
+				got <- acquired{lock, err, time.Now()}
+			}()
+			readers = append(readers, got)
+		}
+		synctest.Wait()
+		require.NoError(t, writer.Release(t.Context()))
+		for _, got := range readers {
+			<-got
+		}
+		time.Sleep(time.Second)
+		require.Contains(t, s.locked(), "name")
 	})
 }
 
