@@ -119,13 +119,9 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 			c.begin = clock.Now()
 			lock, c.inherited, c.yieldFirst = got.lock, got.inherited, got.yieldFirst
 		}
-		if lock == nil || lock.collect(c.asked) {
+		if lock == nil || lock.collect(c.asked) { // else it was lost on its way here: start over
 			return lock, err
 		}
-		if !lock.lease.shared { // other readers may be at work until they notice
-			lock.lease.giveUp()
-		}
-		// it was lost on its way here: start over
 	}
 }
 

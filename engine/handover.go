@@ -79,16 +79,20 @@ func (l *lease) handle() *Lock {
 	return &Lock{lease: l, fence: fencing.Fence(l.fencing, int(l.handed))}
 }
 
-// collect completes a hand-over. It reports false if the lock was lost on its way to the caller.
+// collect completes a hand-over. It reports false, and gives the lease up, if the lock was lost on its way to the caller.
+// A readers' lease is left alone: other readers may be at work until they notice.
 func (l *Lock) collect(asked clock.Instant) bool {
 	now := l.lock()
-	defer l.unlock()
-	if l.end != nil {
-		return false
+	lost := l.end != nil
+	if !lost {
+		l.since = now
+		l.lease.e.acquired(l, asked, 0)
 	}
-	l.since = now
-	l.lease.e.acquired(l, asked, 0)
-	return true
+	l.unlock()
+	if lost && !l.lease.shared {
+		l.lease.giveUp()
+	}
+	return !lost
 }
 
 // inherit extends a lease that was handed over with too little validity. If that fails, it gives the lease up

@@ -134,8 +134,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	case lock != nil && lock.collect(c.asked):
 		c.yieldFirst = true // the next waiter was refused, too
 		return lock, nil
-	case lock != nil:
-		lock.lease.giveUp() // its validity ran out during the hand-over
+	case lock != nil: // lost during the hand-over
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case during.Err() == nil || errors.Is(err, ErrClosed):

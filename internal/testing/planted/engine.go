@@ -284,7 +284,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lock that ran out while it was handed over is taken", file: "engine/handover.go",
-		old: "if l.end != nil {\n\t\treturn false", new: "if l.end != nil && asked.IsZero() {\n\t\treturn false",
+		old: "lost := l.end != nil", new: "lost := false",
 		tests: "engine TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain",
 	},
 	{
