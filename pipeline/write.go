@@ -94,6 +94,7 @@ func (m *master) writeWhatIsStuck() {
 			m.p.mu.Lock()
 			m.writtenLocked()
 			more = m.claimLocked()
+			m.blocked = more
 			m.p.unlockAndWrite()
 		}
 	}
