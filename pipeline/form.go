@@ -148,15 +148,15 @@ func (p *Pipeline) formOneLocked() {
 	r.fenced = p.set != nil
 	asked := 0
 	for _, m := range p.masters {
-		r.causes = append(r.causes, m.whyNotAskedLocked(r, now))
-		if r.causes[m.index] == nil {
+		r.unasked = append(r.unasked, m.whyNotAskedLocked(r, now))
+		if r.unasked[m.index] == nil {
 			asked++
 		}
 	}
 	r.begin(asked)
 	r.open++ // until all masters have taken it: a master that is sent nothing leaves at once
 	for _, m := range p.masters {
-		if r.causes[m.index] == nil {
+		if r.unasked[m.index] == nil {
 			m.takeLocked(r, now)
 		}
 	}

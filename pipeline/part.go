@@ -130,8 +130,7 @@ func (p *part) take(other *part, i int) {
 
 // unknownLocked casts m's unknown vote for entry i of the part.
 func (p *part) unknownLocked(m *master, i int, cause error) {
-	p.r.causes[m.index] = cause
-	p.voteLocked(m, i, quorum.Unknown)
+	p.r.unknownLocked(m, p.position(i), cause)
 }
 
 func (p *part) grantLocked(m *master, i int, token uint64) {
@@ -309,10 +308,6 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 		err = conn.As(conn.ErrRegister, err)
 	case conn.IsDenied(err), optional && conn.IsForbidden(err):
 		err = conn.As(conn.ErrDenied, err)
-		if p.r.denied == nil {
-			p.r.denied = make(map[int]error)
-		}
-		p.r.denied[p.position(i)] = MasterError{Master: m.address, Err: err}
 		if release {
 			a.dropped++
 		}

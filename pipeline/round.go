@@ -23,17 +23,16 @@ type round struct {
 	sets    int           // acquires that MSETEX may carry
 	lined   bool          // it has a Wait or a Pass
 	loads   []*conn.Load  // the entries, by dialect and channel; between len and cap, loads for reuse
+	unasked []error       // by master: why it was not asked; nil: it was. Fixed before begin
+	away    uint64        // the masters that were not asked, one bit each; fixed by begin
 
-	mu        sync.Mutex    // guards the following
-	calls     []*call       // by entry; nil: it needs no more votes
-	ballots   []ballot      // by entry
-	grants    []uint64      // by entry and master: the fencing token granted; empty without fencing
-	causes    []error       // by master: why it gave no vote on some entry
-	denied    map[int]error // by entry: a master's ACL forbids its name
-	listed    []MasterError // the last result of causesLocked
-	listedFor uint64        // the masters in listed, one bit each
-	away      uint64        // the masters that were not asked, one bit each; fixed by begin
-	open      int           // masters that have not left; the last one recycles the round
+	mu      sync.Mutex    // guards the following
+	calls   []*call       // by entry; nil: it needs no more votes
+	ballots []ballot      // by entry
+	grants  []uint64      // by entry and master: the fencing token granted; empty without fencing
+	causes  []error       // by entry and master: why a master that was asked gave no vote; empty: all gave one
+	listed  []MasterError // the causes of the masters that were not asked; nil: nobody needed them yet
+	open    int           // masters that have not left; the last one recycles the round
 }
 
 // A ballot has the masters' votes on an entry.
@@ -63,7 +62,7 @@ func (r *round) add(c *call) {
 // called once, before any master sees the round.
 func (r *round) begin(asked int) {
 	r.open = asked
-	for m, err := range r.causes {
+	for m, err := range r.unasked {
 		if err != nil {
 			r.away |= 1 << m
 		}
@@ -89,14 +88,23 @@ var errNotAmong = errors.New("its grant came too late for the fencing token")
 
 // voteLocked counts a vote; no answer counts in any other way.
 func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
-	if among := r.entries[i].Among; v != quorum.Unknown && among != 0 && among&(1<<m.index) == 0 {
-		v, r.causes[m.index] = quorum.Unknown, errNotAmong
+	if among := r.entries[i].Among; among != 0 && among&(1<<m.index) == 0 {
+		r.unknownLocked(m, i, errNotAmong)
+		return
 	}
+	r.ballots[i].tally.Add(v)
+	r.settleLocked(i)
+}
+
+// unknownLocked counts a vote that is neither a yes nor a no.
+func (r *round) unknownLocked(m *master, i int, cause error) {
+	if n := len(r.entries) * len(r.masters); len(r.causes) == 0 {
+		r.causes = slices.Grow(r.causes, n)[:n]
+	}
+	r.causes[i*len(r.masters)+m.index] = cause
 	b := &r.ballots[i]
-	b.tally.Add(v)
-	if v == quorum.Unknown {
-		b.unknown |= 1 << m.index
-	}
+	b.tally.Add(quorum.Unknown)
+	b.unknown |= 1 << m.index
 	r.settleLocked(i)
 }
 
@@ -136,24 +144,36 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
-		out.Causes = r.causesLocked(b.unknown)
-		out.Denied = r.denied[i]
+		out.Causes = r.causesLocked(i)
+		for _, c := range out.Causes {
+			if conn.IsAs(ErrDenied, c.Err) {
+				out.Denied = c
+			}
+		}
 	}
 	return out
 }
 
-// causesLocked lists why the given masters gave no vote. Calls without a vote of the same masters
-// share a list.
-func (r *round) causesLocked(unknown uint64) []MasterError {
-	if r.listedFor != unknown {
-		r.listed, r.listedFor = nil, unknown
-		for m, err := range r.causes {
-			if unknown&(1<<m) != 0 {
-				r.listed = append(r.listed, MasterError{Master: r.masters[m].address, Err: err})
-			}
-		}
+// causesLocked lists why masters gave no vote on an entry. Calls share a list of the masters that were
+// not asked.
+func (r *round) causesLocked(i int) (list []MasterError) {
+	unknown := r.ballots[i].unknown
+	if unknown == r.away && r.listed != nil {
+		return r.listed
 	}
-	return r.listed
+	for m, err := range r.unasked {
+		if unknown&(1<<m) == 0 {
+			continue
+		}
+		if err == nil {
+			err = r.causes[i*len(r.masters)+m]
+		}
+		list = append(list, MasterError{Master: r.masters[m].address, Err: err})
+	}
+	if unknown == r.away {
+		r.listed = list
+	}
+	return list
 }
 
 // leave is the last act of each asked master on the round. The caller holds Pipeline.mu.
@@ -186,13 +206,14 @@ func (r *round) recycle() {
 	clear(r.entries)
 	clear(r.calls)
 	clear(r.causes)
+	clear(r.unasked)
 	for _, l := range r.loads {
 		l.Batch.Reset()
 		*l = conn.Load{Batch: l.Batch, Commands: l.Commands[:0], Names: l.Names}
 	}
 	*r = round{
 		entries: r.entries[:0], loads: r.loads[:0],
-		calls: r.calls[:0], ballots: r.ballots[:0], grants: r.grants[:0], causes: r.causes[:0],
+		calls: r.calls[:0], ballots: r.ballots[:0], grants: r.grants[:0], causes: r.causes[:0], unasked: r.unasked[:0],
 	}
 	rounds.Put(r)
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
@@ -32,7 +34,7 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 	r := &round{seq: 7, entries: entries}
 	for i := range masters {
 		r.masters = append(r.masters, &master{p: new(Pipeline), target: target{index: i, address: fmt.Sprint("m", i)}})
-		r.causes = append(r.causes, nil)
+		r.unasked = append(r.unasked, nil)
 	}
 	for range entries {
 		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
@@ -77,9 +79,10 @@ func TestFirstVerdictWakesOnceAndLaterVotesDoNotTouchTheCall(t *testing.T) {
 			var out Outcome
 			for i, vote := range c.votes {
 				if vote == unknown {
-					r.causes[i] = errTest
+					r.unknownLocked(r.masters[i], 0, errTest)
+				} else {
+					r.voteLocked(r.masters[i], 0, vote)
 				}
-				r.voteLocked(r.masters[i], 0, vote)
 				require.Equal(t, i+1 == c.after, calls[0].woken(), "vote %d", i+1)
 				if i+1 == c.after {
 					out = calls[0].out
@@ -120,7 +123,7 @@ func TestMastersThatAreAwayHaveVotedWhenTheRoundBegins(t *testing.T) {
 	for asked := range 6 {
 		r, calls := newRound(5, entry("a"))
 		for i := asked; i < 5; i++ {
-			r.causes[i] = errTest
+			r.unasked[i] = errTest
 		}
 		r.begin(asked)
 		require.Equal(t, asked < 3, calls[0].woken(), "%d asked", asked)
@@ -352,5 +355,44 @@ func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
 			masters = append(masters, c.Master)
 		}
 		require.Equal(t, []string{"m1", "m2"}, masters)
+	})
+}
+
+func TestCausesAreThoseOfTheCallItself(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes[:2] {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					return map[string]string{"SET odd": "-ERR odd\r\n", "SET denied": "-NOPERM No permissions to access a key\r\n"}[strings.Join(args[:min(2, len(args))], " ")]
+				}
+			})
+		}
+		blocker := side(func() { b.mustAcquire("blocker") })
+		synctest.Wait()
+		outs := make(map[string]Outcome)
+		var done []func()
+		for _, name := range []string{"odd", "denied"} {
+			done = append(done, side(func() {
+				out, err := b.acquire(context.Background(), name)
+				assert.NoError(t, err)
+				b.p.mu.Lock()
+				outs[name] = out
+				b.p.mu.Unlock()
+			}))
+			synctest.Wait()
+		}
+		blocker()
+		for _, wait := range done {
+			wait()
+		}
+		require.Equal(t, outs["odd"].Origin, outs["denied"].Origin, "one round")
+		for name, out := range outs {
+			require.Len(t, out.Causes, 2)
+			for _, c := range out.Causes {
+				require.Equal(t, name == "denied", errors.Is(c, ErrDenied), "%s: %v", name, c)
+			}
+			require.Equal(t, name == "denied", out.Denied != nil)
+		}
 	})
 }

@@ -97,6 +97,12 @@ const BadRegister = "MUXLOCKREGISTER"
 // As returns a server's error, with its text, that also matches class: ErrDenied or ErrRegister.
 func As(class, err error) error { return classified{err, class} }
 
+// IsAs reports whether err is a result of As. Unlike errors.Is it calls no code of others: err may be a dialler's.
+func IsAs(class, err error) bool {
+	c, ok := err.(classified)
+	return ok && c.class == class
+}
+
 type classified struct {
 	error
 	class error
