@@ -174,7 +174,7 @@ func TestBadAddressesAreRefusedAndNeverRepeatAPassword(t *testing.T) {
 		"u:s3cret@a:1", ":s3cret@a:1", "s3cret@a:1",
 		"redis://u:s3cret@a:1/x", "redis://u:s3cret@a:1/1/2", "redis://u:s3cret@a:x", "redis://u:s3cret@a:70000", "redis://u:s3cret@a:0",
 		"redis://u:s3cret@a:1?addr=b:1", "redis://u:s3cret@a:1?dial_timeout=1s", "redis://u:s3cret@a:1?master_set=x",
-		"redis://u:s3cret@a:1?protocol=2", "redis://u:s3cret@a:1?password=s3cret", "redis://u:s3cret%zz@a:1",
+		"redis://u:s3cret@a:1?protocol=2", "redis://u:s3cret@a:1?skip_verify=true", "unix://u:s3cret@/x?skip_verify=false", "redis://u:s3cret@a:1?password=s3cret", "redis://u:s3cret%zz@a:1",
 		"redis://u:s3cret\x00@a:1", "redis://u:s3cret@a:1?db=x", "redis://u:s3/cret@a:1", "redis://u:/s3cret@a:1", "redis://u/s3cret@a:1", "redis://u/1/s3cret@a:1", "unix://", "unix://u:s3cret@", "unix:",
 		// not escaped, a password may look like a query, a fragment or a path
 		"redis://u:12?s3cret@a:1", "redis://u:?s3cret@a:1", "redis://:?s3cret@a:1", "rediss://u:12?s3cret&x@a:1", "redis://u:12?db=s3cret@a:1",

@@ -32,6 +32,10 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 			return option, fmt.Errorf("has a URL parameter other than db, client_name and skip_verify")
 		}
 	}
+	verifyIsSet := u.Query().Has("skip_verify")
+	if verifyIsSet && u.Scheme != "rediss" {
+		return option, fmt.Errorf("has skip_verify, but no TLS: that is rediss://")
+	}
 	from, err := rueidis.ParseURL(address)
 	switch {
 	case err != nil && strings.Contains(u.Path, "@"):
@@ -51,7 +55,7 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 		return option, err
 	}
 	if from.TLSConfig != nil {
-		option.TLSConfig = mergeTLS(template.TLSConfig, from.TLSConfig, u.Query().Has("skip_verify"))
+		option.TLSConfig = mergeTLS(template.TLSConfig, from.TLSConfig, verifyIsSet)
 	}
 	if u.User != nil {
 		option.Username, option.AuthCredentialsFn = from.Username, nil
