@@ -15,7 +15,7 @@ const (
 // the master's clock, at most Stale. The sum is at most ttl. So a master that forgot the lease waits long enough before it
 // votes. Validity counts from before the entry was sent, and some is left.
 
-// Passed returns the lease that a holder passes on, with the age of the entry added.
+// Passed returns the lease that may be passed to a waiter, without the age of its entry: the master adds that.
 func Passed(ttl time.Duration) time.Duration { return min(ttl/2, longestPassed) }
 
 // StayAfter returns how long after a request a waiter sends the next one, unless it has reason to send it sooner.
