@@ -55,17 +55,20 @@ func awaitAside(t testing.TB, p *Pipeline, name string) <-chan time.Time {
 // untilArmed waits until n masters would push a change of each name.
 func untilArmed(t testing.TB, p *Pipeline, n int, names ...string) {
 	t.Helper()
+	u, err := p.startWakeups()
+	require.NoError(t, err)
 	deadline := time.Now().Add(waitLimit)
-	for _, name := range names {
-		for armed := 0; armed < n; {
-			u, err := p.startWakeups()
-			require.NoError(t, err)
-			armed = u.Awaited()[name]
-			if time.Now().After(deadline) {
-				require.FailNow(t, "not armed", "%d masters for %q: %+v", armed, name, p.Stats())
-			}
-			time.Sleep(20 * time.Microsecond)
+	for {
+		awaited := u.Awaited() // of all names at once: it takes as long for one
+		late := slices.IndexFunc(names, func(name string) bool { return awaited[name] < n })
+		if late < 0 {
+			return
 		}
+		names = names[late:]
+		if time.Now().After(deadline) {
+			require.FailNow(t, "not armed", "%d masters for %q: %+v", awaited[names[0]], names[0], p.Stats())
+		}
+		time.Sleep(20 * time.Microsecond)
 	}
 }
 
