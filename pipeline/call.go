@@ -10,7 +10,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// Callers of the pipeline need these names of its internal packages. Setup, Member, Init, Replace and
+// Callers of the pipeline need these names of its internal packages. Setup, Init, Replace and
 // Members are what operators do to masters.
 type (
 	Op          = conn.Op
@@ -23,7 +23,6 @@ type (
 	Master      = conn.Master
 	MasterError = conn.MasterError
 	Setup       = membership.Setup
-	Member      = membership.Member
 )
 
 const (

@@ -46,7 +46,7 @@ type lineModel struct {
 type lineFault uint8
 
 const (
-	followsLine lineFault = iota
+	_ lineFault = iota
 	countsFromArrival
 	passesWhileHeld
 	countsGivenUp

@@ -69,7 +69,7 @@ const (
 type Fault uint8
 
 const (
-	None Fault = iota
+	_ Fault = iota
 	NoRaise
 	UnconditionalRaise
 	LateGrantCounts

@@ -46,7 +46,7 @@ type claim struct {
 type readersFault uint8
 
 const (
-	manyOrOne           readersFault = iota
+	_                   readersFault = iota
 	countsReaders                    // the key has a counter, no tokens
 	looksFirst                       // a reader's acquire looks whether it may, and adds its token in a second step
 	ownKey                           // as looksFirst, and readers have a key of their own
