@@ -88,7 +88,7 @@ func TestSetUpThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		e, err := New(t.Context(), shortConfig(masters).with(fenced))
 		if err != nil {
 			require.True(t, errors.Is(err, ErrConfigMismatch) || errors.Is(err, ErrNoQuorum), err)
-			require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+			setUp(t, shortConfig(masters), SetUpOptions{MastersAreNew: true})
 			e = open(t, masters, fenced, shortLease)
 		} // else two of three serve, and the engine admits the last
 		untilAdmitted(t, masters)
@@ -110,7 +110,7 @@ func TestRecoveryThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		}
 		return Admin.SetUp(t.Context(), shortConfig(masters).with(change), recovery)
 	}, func(bool) {
-		require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), recovery))
+		setUp(t, shortConfig(masters), recovery)
 		require.Equal(t, 3, admitted(t, masters))
 		e := open(t, masters, fenced, shortLease)
 		require.Greater(t, fence(t, e, t.Name()), recovery.Above)
@@ -126,10 +126,12 @@ func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		for _, m := range all {
 			redistest.Command(t, m, "FLUSHALL")
 		}
-		require.NoError(t, Admin.SetUp(t.Context(), shortConfig(three), SetUpOptions{MastersAreNew: true}))
+		setUp(t, shortConfig(three), SetUpOptions{MastersAreNew: true})
 		return Admin.ReplaceMaster(t.Context(), shortConfig(three).with(change), all[2].Addr(), all[3].Addr())
 	}, func(bool) {
-		require.NoError(t, Admin.ReplaceMaster(t.Context(), shortConfig(three), all[2].Addr(), all[3].Addr()))
+		require.NoError(t, again(func() error {
+			return Admin.ReplaceMaster(t.Context(), shortConfig(three), all[2].Addr(), all[3].Addr())
+		}))
 		e := open(t, after, fenced, shortLease)
 		require.NotZero(t, fence(t, e, t.Name()))
 		require.NoError(t, e.Close())
