@@ -52,6 +52,7 @@ type place struct {
 	told     clock.Instant // when the place may take a name that its holder left open; zero: no master said so
 	missing  bool          // a master does not have the place
 	watched  bool          // watch runs
+	overtook bool          // somebody took the name after a watch: it is not passed on
 	strange  clock.Instant // when a stranger was seen to hold the name; zero: never
 	enough   func()        // ends the request under way once a quorum has granted; nil: none is under way, or it joins
 	patience int           // doublings of the time for missing grants
@@ -367,13 +368,17 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 }
 
 // watch makes the place ask again when the name may be free, since not every release passes it on. The delay lets the
-// holder's message that the name is left open arrive first. Readers pass nothing on.
+// holder's message that the name is left open arrive first. Readers pass nothing on, nor does a process that was never
+// refused: it comes back sooner than after that delay, so a place that was overtaken asks without it.
 func (p *place) watch() {
 	c := p.c
 	before, after := settleIn, finest+redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap()
 	p.mu.Lock()
-	if slices.Contains(p.values, pipeline.Readers) {
+	switch {
+	case slices.Contains(p.values, pipeline.Readers):
 		before, after = 0, 0
+	case p.overtook:
+		after -= finest
 	}
 	p.mu.Unlock()
 	err := c.e.pause(p.ctx, before)
@@ -386,6 +391,7 @@ func (p *place) watch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.watched = false; err == nil && p.told.IsZero() { // else it is left open
+		p.overtook = true // unless it gets the name now
 		p.soonerLocked(0)
 	}
 }
