@@ -72,8 +72,7 @@ test: setup ## all tests, on real servers; those that use them also on each prog
 	  MUXLOCK_SERVER=$$s MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ONSERVERS) || exit 1; done
 
 race: setup ## tests of packages with a goroutine or a mutex under the race detector, and those that are hostile to the engine or have it beside Redsync; those of muxlock run its program, which has no detector
-	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) ./internal/testing/hostile ./engine/redsync/redsynctest \
-	  $$(for d in $$($(GO) list -f '{{.Dir}}' $(filter-out ./cmd/muxlock/...,$(OURS))); do ! ls $$d/*.go | grep -v _test.go | xargs grep -lqE 'go (func|[a-zA-Z_.]+\()|\.Go\(|"sync' || echo $$d; done)
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $$(GO=$(GO) .ci/raced)
 
 stress: setup ## the randomised and fault tests, STRESS times
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline
