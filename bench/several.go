@@ -88,13 +88,14 @@ func (w *worker) enter(op opKind, held Held, now, until int64) {
 	}
 }
 
-// leave notes that this worker is about to release all of w.keys, whose validity ends at until. A reader without a slot in
-// the audit hands over, too.
+// leave notes that this worker is about to release all of w.keys, whose validity ends at until. Of readers the last one hands
+// over. A reader without a slot in the audit does, too, if no other has one.
 func (w *worker) leave(op opKind, now, until int64) {
+	audit := w.r.audit
 	for i, key := range w.keys {
-		left := w.r.audit.leave(key, w.stamps[i], now) || op == opRead && now < until
-		if left && w.r.waits {
-			w.r.audit.released(key, w.r.cfg.proc, now)
+		left := audit.leave(key, w.stamps[i], now) || op == opRead && now < until
+		if left && w.r.waits && !audit.hasReaders(key, now) {
+			audit.released(key, w.r.cfg.proc, now)
 		}
 	}
 }

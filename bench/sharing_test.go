@@ -81,6 +81,22 @@ func TestAHandoverToAWriterBeginsWhenTheLastReaderLeaves(t *testing.T) {
 	require.Equal(t, 10*ms, since, "after its validity it hands nothing over")
 }
 
+// A writer gets the name when the validity of a reader who was killed ends. Another reader had left before.
+func TestAReaderWhoLeavesOthersBehindHandsNothingOver(t *testing.T) {
+	r := &runner{audit: shares(ReadWrite(80)), waits: true, base: time.Now()}
+	reader := &worker{r: r, number: 1, keys: []int{0}}
+	reader.enter(opRead, &crowdHeld{}, ms, 100*ms)
+	killed := &worker{r: r, number: 2, keys: []int{0}}
+	killed.enter(opRead, &crowdHeld{}, 2*ms, 50*ms)
+	reader.leave(opRead, 10*ms, 100*ms)
+	since, _ := reader.handover(5*ms, 50*ms)
+	require.EqualValues(t, -1, since)
+	reader.enter(opRead, &crowdHeld{}, 50*ms, 100*ms)
+	reader.leave(opRead, 60*ms, 100*ms)
+	since, _ = reader.handover(55*ms, 61*ms)
+	require.Equal(t, ms, since, "the last one does")
+}
+
 func TestAuditSeesTheLastReaderWhoStays(t *testing.T) {
 	for stays := range 8 {
 		a := shares(ReadWrite(80))
