@@ -61,62 +61,57 @@ func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
 
 // search looks for the capacity of every implementation.
 type search struct {
-	plan  *plan.Plan
-	found []result.Capacity
+	plan    *plan.Plan
+	results []*bench.Result
+	found   []result.Capacity
 }
 
-func (s *search) run(ctx context.Context, on *session.Session) (results []*bench.Result, err error) {
+func (s *search) run(ctx context.Context, on *session.Session) ([]*bench.Result, error) {
 	for _, t := range on.Targets(s.plan) {
-		c, err := s.one(ctx, t, &results)
-		s.found = append(s.found, c)
-		if err != nil || ctx.Err() != nil {
-			return results, err
+		if err := s.find(ctx, t); err != nil || ctx.Err() != nil {
+			return s.results, err
 		}
 	}
-	return results, nil
+	return s.results, nil
 }
 
-// one searches the capacity of one target and adds its runs to results.
-func (s *search) one(ctx context.Context, t session.Target, results *[]*bench.Result) (result.Capacity, error) {
+// find searches the capacity of one target.
+func (s *search) find(ctx context.Context, t session.Target) error {
 	round := 0
-	run := func() (result.CapacityRun, error) {
-		round++
-		r, err := t.Run(ctx, round)
-		if r == nil || err != nil {
-			return result.CapacityRun{}, err
-		}
-		*results = append(*results, r)
-		judged := judgeRun(r, s.plan.Objectives)
-		judged.Result = len(*results) - 1
-		return judged, nil
-	}
-	c, err := result.FindCapacity(ctx, s.plan.Load.Rate, func(rate float64) (result.CapacityRun, error) {
-		longest, cfg := max(searchLongest, s.plan.Load.Duration), &t.Load
-		cfg.Rate, cfg.Duration = rate, s.length(rate)
+	c, err := result.FindCapacity(ctx, s.plan.Load.Rate, func(rate float64) (run result.CapacityRun, err error) {
+		t.Load.Rate, t.Load.Duration = rate, s.length(rate)
 		t.Setting = map[string]string{"rate": strconv.FormatFloat(rate, 'f', -1, 64)}
-		if cfg.Duration > longest {
-			return result.CapacityRun{Outcome: result.RateTooFew, Result: -1, Why: fmt.Sprintf("a run would take %s; a longer --duration allows it", cfg.Duration.Round(time.Second))}, nil
+		longest := max(searchLongest, s.plan.Load.Duration)
+		if t.Load.Duration > longest {
+			return result.CapacityRun{Outcome: result.RateTooFew, Result: -1, Why: fmt.Sprintf("a run would take %s; a longer --duration allows it", t.Load.Duration.Round(time.Second))}, nil
 		}
 		for {
-			judged, err := run()
-			if err != nil || judged.Outcome != result.RateTooFew || cfg.Duration == longest || ctx.Err() != nil {
-				return judged, err
+			round++
+			r, err := t.Run(ctx, round)
+			if r != nil {
+				s.results = append(s.results, r)
+			}
+			if err != nil {
+				return run, t.Failed(err)
+			}
+			run = judgeRun(r, s.plan.Objectives)
+			run.Result = len(s.results) - 1
+			if run.Outcome != result.RateTooFew || t.Load.Duration == longest || ctx.Err() != nil {
+				return run, nil
 			}
 			longer := 1.0
 			for _, o := range s.plan.Objectives {
-				longer = max(longer, o.Longer((*results)[judged.Result]))
+				longer = max(longer, o.Longer(r))
 			}
-			cfg.Duration = time.Duration(min(float64(longest), longer*searchMargin*float64(cfg.Duration)))
+			t.Load.Duration = time.Duration(min(float64(longest), longer*searchMargin*float64(t.Load.Duration)))
 		}
 	})
-	if err != nil {
-		err = t.Failed(err)
-	}
 	c.Impl = t.Name
 	for _, o := range s.plan.Objectives {
 		c.SLO = append(c.SLO, o.String())
 	}
-	return c, err
+	s.found = append(s.found, c)
+	return err
 }
 
 // length returns the time of a run at a rate, if each operation is a sample for every objective.

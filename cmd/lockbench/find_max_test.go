@@ -52,10 +52,8 @@ func searching(t *testing.T, slo string, capacity float64, n int64) (result.Capa
 		r.DurationS = cfg.Duration.Seconds()
 		return r
 	})
-	var results []*bench.Result
-	c, err := s.one(t.Context(), session.Target{Name: "a", Masters: 1, Open: func(context.Context) (session.Runner, error) { return lock, nil }}, &results)
-	require.NoError(t, err)
-	return c, results
+	require.NoError(t, s.find(t.Context(), session.Target{Name: "a", Masters: 1, Open: func(context.Context) (session.Runner, error) { return lock, nil }}))
+	return s.found[0], s.results
 }
 
 func TestARunIsMadeAsLongAsItsObjectivesNeed(t *testing.T) {

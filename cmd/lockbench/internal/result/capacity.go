@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -17,7 +16,7 @@ type Capacity struct {
 	Impl     string         `json:"impl"`
 	SLO      []string       `json:"slo"`
 	RatePerS float64        `json:"rate_per_s"` // 0: it met them at no rate
-	NextPerS float64        `json:"next_per_s"` // lowest rate tried above RatePerS; 0: none
+	NextPerS float64        `json:"next_per_s"` // lowest rate above RatePerS that was decided on; 0: none
 	Steps    []CapacityStep `json:"steps"`      // in the order of the search
 }
 
@@ -72,70 +71,75 @@ const (
 )
 
 // FindCapacity searches from the rate first on; try makes one run. The caller fills in the fields
-// that name the search. When try fails or ctx ends, it returns the steps so far, and the error of
+// that name the search. When try fails or ctx ends, it returns the answer so far, and the error of
 // try unless ctx has ended.
-func FindCapacity(ctx context.Context, first float64, try func(rate float64) (CapacityRun, error)) (Capacity, error) {
-	c := Capacity{Steps: []CapacityStep{}}
-	err := c.search(first, func(rate float64) (CapacityRun, error) {
+func FindCapacity(ctx context.Context, first float64, try func(rate float64) (CapacityRun, error)) (c Capacity, err error) {
+	for rate := first; rate > 0; rate = c.next() {
+		step := c.step(rate)
 		run, err := try(rate)
-		return run, cmp.Or(err, ctx.Err())
-	})
-	if ctx.Err() != nil {
-		err = nil
-	}
-	byRate := func(a, b CapacityStep) int { return cmp.Compare(a.RatePerS, b.RatePerS) }
-	for _, step := range slices.SortedFunc(slices.Values(c.Steps), byRate) {
-		if step.Outcome == RateMet {
-			c.RatePerS, c.NextPerS = step.RatePerS, 0
-		} else if c.NextPerS == 0 {
-			c.NextPerS = step.RatePerS
+		if ctx.Err() != nil {
+			return c, nil
+		} else if err != nil {
+			return c, err
 		}
+		step.add(run)
+		low, high := c.edge(RateMet)
+		c.RatePerS, c.NextPerS = low.RatePerS, high.RatePerS
 	}
-	return c, err
+	return c, nil
 }
 
-// search adds the steps.
-func (c *Capacity) search(rate float64, try func(rate float64) (CapacityRun, error)) error {
-	low, high := -1, -1 // steps; below 0: none yet
-	for {
-		last := len(c.Steps)
-		c.Steps = append(c.Steps, CapacityStep{RatePerS: rate, Results: []int{}})
-		if err := c.decide(last, false, try); err != nil {
-			return err
-		}
-		if o := c.Steps[last].Outcome; o == RateMet || o == RateTooFew { // a higher rate has more operations
-			low = last
-		} else {
-			high = last
-		}
+// step returns the step of a rate, a new one if there is none.
+func (c *Capacity) step(rate float64) *CapacityStep {
+	i := slices.IndexFunc(c.Steps, func(s CapacityStep) bool { return s.RatePerS == rate })
+	if i < 0 {
+		i, c.Steps = len(c.Steps), append(c.Steps, CapacityStep{RatePerS: rate, Results: []int{}})
+	}
+	return &c.Steps[i]
+}
+
+// next returns the rate of the next run; 0: the search has its answer.
+func (c *Capacity) next() float64 {
+	if last := c.Steps[len(c.Steps)-1]; last.Outcome == "" {
+		return last.RatePerS
+	}
+	low, high := c.edge(RateMet, RateTooFew) // a higher rate has more operations
+	switch {
+	case high.RatePerS == 0 && low.RatePerS < bench.MaxRate:
+		return round3(min(low.RatePerS*searchRamp, bench.MaxRate))
+	case low.RatePerS == 0 && high.RatePerS > searchLeast:
+		return round3(max(high.RatePerS/searchRamp, searchLeast))
+	case low.RatePerS > 0 && high.RatePerS > low.RatePerS*searchClose:
+		return round3(math.Sqrt(low.RatePerS * high.RatePerS))
+	case low.RatePerS > 0 && !low.whole():
+		return low.RatePerS
+	case high.RatePerS > 0 && !high.whole():
+		return high.RatePerS
+	}
+	return 0
+}
+
+// edge returns the highest rate with one of those outcomes, and the next one above it that was decided on. Zero steps: there are none.
+func (c *Capacity) edge(outcomes ...Outcome) (low, high CapacityStep) {
+	for _, s := range slices.SortedFunc(slices.Values(c.Steps), func(a, b CapacityStep) int { return cmp.Compare(a.RatePerS, b.RatePerS) }) {
 		switch {
-		case high < 0 && rate < bench.MaxRate:
-			rate = round3(min(rate*searchRamp, bench.MaxRate))
-		case low < 0 && rate > searchLeast:
-			rate = round3(max(rate/searchRamp, searchLeast))
-		case low >= 0 && high >= 0 && c.Steps[high].RatePerS > c.Steps[low].RatePerS*searchClose:
-			rate = round3(math.Sqrt(c.Steps[low].RatePerS * c.Steps[high].RatePerS))
-		default:
-			return errors.Join(c.decide(low, true, try), c.decide(high, true, try))
+		case slices.Contains(outcomes, s.Outcome):
+			low, high = s, CapacityStep{}
+		case s.Outcome != "" && high.RatePerS == 0:
+			high = s
 		}
 	}
+	return low, high
 }
 
-// decide makes the runs that decide on step i, or all runs of that step. It does nothing for a
-// step below 0.
-func (c *Capacity) decide(i int, all bool, try func(rate float64) (CapacityRun, error)) error {
-	for i >= 0 && !c.Steps[i].decided(all) {
-		run, err := try(c.Steps[i].RatePerS)
-		if err != nil {
-			return err
-		}
-		c.Steps[i].add(run)
-	}
-	return nil
+// Cut reports whether the search ended before it had decided on its last rate.
+func (c Capacity) Cut() bool {
+	return slices.ContainsFunc(c.Steps, func(s CapacityStep) bool { return s.Outcome == "" })
 }
 
-func (s *CapacityStep) decided(all bool) bool {
-	return s.Outcome != "" && (!all || s.Outcome == RateTooFew || s.Met+s.Missed >= searchRuns || s.Spoiled >= searchSpoiled)
+// whole reports whether a rate of the answer has all its runs. If one has too few operations, others would as well.
+func (s *CapacityStep) whole() bool {
+	return s.Outcome == RateTooFew || s.Met+s.Missed >= searchRuns || s.Spoiled >= searchSpoiled
 }
 
 // add counts a run. The outcome is empty until the runs have decided on the rate.
@@ -158,7 +162,7 @@ func (s *CapacityStep) add(run CapacityRun) {
 		s.Outcome = RateMissed
 	case s.Spoiled >= searchSpoiled:
 		s.Outcome = RateSpoiled
-	case run.Outcome == RateTooFew: // other runs would have too few as well
+	case run.Outcome == RateTooFew:
 		s.Outcome = RateTooFew
 	}
 	var throughput, p99 []float64

@@ -171,7 +171,8 @@ func TestCapacityKeepsWhatItKnowsWhenARunFailsOrTheUserLeaves(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.EqualValues(t, 4000, c.RatePerS)
-		require.Empty(t, c.At(c.NextPerS).Outcome)
+		require.Zero(t, c.NextPerS, "16,000/s was not decided on")
+		require.True(t, c.Cut())
 		require.False(t, c.Unknown())
 	}
 }

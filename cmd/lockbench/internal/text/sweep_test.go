@@ -45,6 +45,7 @@ func TestASearchEndsWithItsAnswer(t *testing.T) {
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
 	doc.Capacity = []result.Capacity{
 		capacity(41_000, 43_000, met, missed), capacity(0, 43_000, missed), capacity(41_000, 0, met), capacity(41_000, 42_000, met, missed, spoiled),
+		capacity(41_000, 0, met, result.CapacityStep{RatePerS: 164_000, Missed: 1, Results: []int{3}}), // interrupted
 	}
 	lines := shown(t, "sweep", doc)
 	require.Contains(t, lines, "\nstep  rate/s  met  missed  spoiled\n1     41,000    3       0        0  response.p99<5ms: 4.10ms\n"+
@@ -53,6 +54,7 @@ func TestASearchEndsWithItsAnswer(t *testing.T) {
 	for _, want := range []string{
 		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, met in 3 of 3 runs; missed in 2 of 3 runs at 43,000/s ",
 		"none; missed in 2 of 3 runs at 43,000/s", "41,000/s, met in 3 of 3 runs; no higher one was tried",
+		"highest rate so far that meets response.p99<5ms: 41,000/s, met in 3 of 3 runs; no higher one was decided on",
 		"what is above is not known: 3 spoiled of 3 runs at 42,000/s",
 	} {
 		require.Contains(t, text, want)

@@ -159,13 +159,16 @@ func outcome(s result.CapacityStep) string {
 // Answer writes the answer of a search and its runs in a sentence.
 func Answer(c result.Capacity) string {
 	at, next := c.At(c.RatePerS), c.At(c.NextPerS)
-	text := fmt.Sprintf("%s: highest rate that meets %s: ", c.Impl, strings.Join(c.SLO, " and "))
+	far := map[bool]string{true: " so far"}[c.Cut()]
+	text := fmt.Sprintf("%s: highest rate%s that meets %s: ", c.Impl, far, strings.Join(c.SLO, " and "))
 	if c.RatePerS == 0 {
 		text += "none"
 	} else {
 		text += fmt.Sprintf("%s, %s", units.Rate(c.RatePerS), outcome(at))
 	}
 	switch {
+	case c.NextPerS == 0 && c.Cut():
+		return text + "; no higher one was decided on"
 	case c.NextPerS == 0:
 		return text + "; no higher one was tried"
 	case c.Unknown():
