@@ -133,8 +133,18 @@ func TestPartsAddUpWhatIsCensored(t *testing.T) {
 	r := inParts(t, slow{acquire: hangs}, cfg)
 	require.Equal(t, r.Totals.Offered, r.Latency.Response.Censored)
 	require.Equal(t, r.Totals.Offered, r.Totals.Failed)
-	require.True(t, r.Series[0].P50AtLeast)
-	require.GreaterOrEqual(t, r.Series[0].P50Ns, 5*ms-ms/100)
+	points := r.Series
+	if r.Drain != nil { // a busy machine may begin all of them late
+		points = append(points, *r.Drain)
+	}
+	var late int64
+	for _, p := range points {
+		if late += p.Timeouts; p.Timeouts > 0 {
+			require.True(t, p.P50AtLeast)
+			require.GreaterOrEqual(t, p.P50Ns, 5*ms-ms/100)
+		}
+	}
+	require.Positive(t, late)
 }
 
 // The holds of the warm-up's last half second end in the measured time, as many as begin in its last half second.
