@@ -189,7 +189,7 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	}
 	doc := result.NewDocument(result.Config{
 		Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters,
-		Command: "advise", Target: string(masters.Given), Fencing: p.Fencing,
+		Command: "advise", Target: masters.Given, Fencing: p.Fencing,
 	}, nil)
 	doc.Env = result.Env{}
 	m, err := sizing.FromProcess(p)

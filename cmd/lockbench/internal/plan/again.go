@@ -39,7 +39,7 @@ func Again(doc result.Document) string {
 func commandOf(command string, of *result.Config, settings []setting) string {
 	line := "lockbench " + command
 	swept := slices.ContainsFunc(settings, func(s setting) bool { return s.Flag == "param" && strings.HasPrefix(s.Value, "masters=") })
-	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == "local") {
+	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == masters.Local) {
 		settings = append([]setting{targetShown(*of)}, settings...)
 	}
 	for _, s := range settings {
@@ -86,9 +86,9 @@ func settingsOf(args []string) (settings []setting) {
 
 // targetOf returns the flag for the same masters, or for as many masters of the same kind in each group.
 func targetOf(c result.Config) (setting, error) {
-	switch masters.Kind(c.Target) {
+	switch c.Target {
 	case masters.Local, masters.Embedded:
-		return setting{c.Target, strconv.Itoa(len(c.Masters) / max(c.Groups, 1))}, nil
+		return setting{string(c.Target), strconv.Itoa(len(c.Masters) / max(c.Groups, 1))}, nil
 	case masters.Given:
 		if c.MastersRedacted {
 			return setting{}, fmt.Errorf("does not keep passwords: name its masters again with --masters (%s)", strings.Join(c.Masters, ","))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/sizing"
 )
@@ -73,8 +74,8 @@ type Config struct {
 	Masters       []string      `json:"masters"`          // addresses, without any password
 	Groups        int           `json:"groups,omitempty"` // that Masters are split into evenly, if there are several
 	Command       string        `json:"command"`          // run, compare, sweep, advise or chaos
-	Target        string        `json:"target"`           // given, local or embedded
-	Server        string        `json:"server"`           // version of the first master
+	Target        masters.Kind  `json:"target"`
+	Server        string        `json:"server"` // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	NewMasters    bool          `json:"new_masters"`
 	Fencing       bool          `json:"fencing,omitempty"` // locks had fencing tokens, if the implementation has them

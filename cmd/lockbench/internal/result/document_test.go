@@ -56,6 +56,6 @@ func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
 	require.Equal(t, result.SchemaVersion, doc.SchemaVersion)
 	require.Equal(t, 64, doc.Config.Workers)
 	require.Equal(t, "own", doc.Config.Dist)
-	require.Equal(t, "local", doc.Config.Target)
+	require.EqualValues(t, "local", doc.Config.Target)
 	require.Equal(t, "redis 7.0.15", doc.Config.Server)
 }

@@ -23,7 +23,7 @@ func TestWhatWasWrittenIsReadBack(t *testing.T) {
 	doc, err := result.Read(strings.NewReader(text))
 	require.NoError(t, err)
 	require.Len(t, doc.Results, 2)
-	require.Equal(t, "local", doc.Config.Target)
+	require.EqualValues(t, "local", doc.Config.Target)
 	require.Equal(t, 64, doc.Config.Workers)
 	var again bytes.Buffer
 	require.NoError(t, result.JSON(&again, *doc))

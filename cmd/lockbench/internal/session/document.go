@@ -15,7 +15,7 @@ import (
 // document makes a document of the results of a plan.
 func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Document {
 	cfg := result.Config{
-		Config: p.Load, Impls: p.Impls, Rounds: p.Rounds, Reference: p.Reference, Command: p.Command, Target: string(s.Set.Kind), Server: s.Set.Version,
+		Config: p.Load, Impls: p.Impls, Rounds: p.Rounds, Reference: p.Reference, Command: p.Command, Target: s.Set.Kind, Server: s.Set.Version,
 		MasterTimeout: p.Engine.MasterTimeout, NewMasters: p.Engine.NewMasters, Fencing: p.Engine.Fencing, ProbeEvery: p.ProbeEvery,
 		FaultKinds: p.FaultKinds, History: p.History, Args: p.Args, Clients: s.clients,
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
@@ -26,7 +27,7 @@ func (b *Blocks) header(doc result.Document) {
 	if len(c.Faults) > 0 {
 		b.Line("faults: %s", strings.Join(c.Faults, ", "))
 	}
-	if c.Target == "embedded" {
+	if c.Target == masters.Embedded {
 		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
 		b.hint("  install redis-server or valkey-server for real ones")
 	}

@@ -44,7 +44,7 @@ func mastersText(c result.Config) string {
 	if c.Groups > 1 {
 		s += fmt.Sprintf(" in %d groups", c.Groups)
 	}
-	return s + " (" + strings.TrimSuffix(c.Target+", "+c.Server, ", ") + ")"
+	return s + " (" + strings.TrimSuffix(string(c.Target)+", "+c.Server, ", ") + ")"
 }
 
 func workersText(c result.Config) string {

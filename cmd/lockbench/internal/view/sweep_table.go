@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
@@ -52,7 +53,7 @@ func pointsTable(doc result.Document) Table {
 
 // pointRemark writes the doubts about the figures of a setting.
 func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Result) string {
-	if !p.Valid && doc.Config.Target != "embedded" { // runs on embedded masters are never valid
+	if !p.Valid && doc.Config.Target != masters.Embedded { // runs on embedded masters are never valid
 		return "not valid"
 	}
 	var missed []string
