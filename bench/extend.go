@@ -1,97 +1,72 @@
 package bench
 
-// extending is the one lock of a worker with op extend.
-type extending struct {
-	lock  Held // nil: not acquired yet, or lost
-	ext   Extender
-	stamp int64 // of audit
-}
+import "math"
 
-// extend is one operation. It acquires the lock first if the worker has none, then calls
-// Extend. It releases the lock when Extend fails.
+// extend is one operation of op extend. It acquires the worker's lock first if there is none, then calls Extend. It releases the
+// lock when Extend fails.
 func (w *worker) extend(a arrival) {
 	r := w.r
-	if w.ext.lock == nil && !w.beginExtending(a) {
+	if w.ext == nil && !w.beginExtending(a) {
 		return
 	}
 	begin := r.now()
-	err := w.ext.ext.Extend(w.ctx, r.cfg.TTL)
-	now := r.now()
-	if r.phase.Load() == measuring && err == nil {
-		w.acquired++
-	}
+	took, err := w.extendHeld(w.ext)
 	if err != nil {
-		w.refused(a, now, "extend", err, false)
+		w.refused(a, begin+took, "extend", err, false)
 		w.endExtending()
 		return
 	}
+	if r.phase.Load() == measuring {
+		w.acquired++
+	}
 	if a.measured {
 		w.shard.mu.Lock()
-		w.shard.extendedLocked(now-begin, a.waited(begin), a.lag)
+		w.shard.extendedLocked(took, a.waited(begin), a.lag)
 		w.shard.mu.Unlock()
 	}
-	w.ext.stamp = r.audit.renew(w.draws.own, w.number, w.ext.stamp, now, untilNs(r.base, w.ext.lock.Until()), r.now)
 }
 
-// beginExtending acquires the lock. It returns false if that fails, or if the lock is no Extender.
+// beginExtending acquires the lock. It returns false if that fails.
 func (w *worker) beginExtending(a arrival) bool {
-	r, key := w.r, w.draws.own
+	r := w.r
 	begin := r.now()
-	w.drawKeys(key)
+	w.drawKeys(w.draws.own)
 	held, timedOut, err := w.acquire(begin, opExtend)
 	now := r.now()
 	if err != nil {
 		w.refused(a, now, "acquire", err, timedOut)
 		return false
 	}
-	w.ext.lock = held
-	w.ext.stamp = r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), fenceOf(held), r.now)
-	var ok bool
-	if w.ext.ext, ok = w.extender(held); !ok {
-		w.endExtending()
-		<-r.stop
-	}
-	return ok
+	w.ext = held
+	w.enter(opExtend, held, now, untilNs(r.base, held.Until()))
+	return true
 }
 
-// extender returns held as an Extender. It ends the run when held is none.
-func (w *worker) extender(held Held) (Extender, bool) {
+// extendHeld calls Extend of the lock of w.keys, and returns how long that took. It ends the run when held is no Extender.
+func (w *worker) extendHeld(held Held) (took int64, err error) {
+	r := w.r
 	ext, ok := held.(Extender)
 	if !ok {
-		w.r.fail(wrong("Op", "op", "%s: locks of %s cannot be extended", w.r.cfg.Op, w.r.impl))
-	}
-	return ext, ok
-}
-
-// extendOnce calls Extend for an operation of a mix.
-func (w *worker) extendOnce(held Held, measured bool) error {
-	r := w.r
-	ext, ok := w.extender(held)
-	if !ok {
-		return nil
+		_, err = w.unable("has locks that cannot be extended")
+		return 0, err
 	}
 	begin := r.now()
-	if err := ext.Extend(w.ctx, r.cfg.TTL); err != nil {
-		return err
-	}
+	err = ext.Extend(w.ctx, r.cfg.TTL)
 	now := r.now()
-	if measured {
-		w.shard.mu.Lock()
-		w.shard.hists.Extend.Record(now-begin, 1)
-		w.shard.mu.Unlock()
+	if err == nil {
+		w.stamps[0] = r.audit.renew(w.keys[0], w.number, w.stamps[0], now, untilNs(r.base, held.Until()), r.now)
 	}
-	w.stamps[0] = r.audit.renew(w.keys[0], w.number, w.stamps[0], now, untilNs(r.base, held.Until()), r.now)
-	return nil
+	return now - begin, err
 }
 
 func (w *worker) endExtending() {
-	if w.ext.lock == nil {
+	if w.ext == nil {
 		return
 	}
 	now := w.r.now()
-	w.r.audit.leave(w.draws.own, w.ext.stamp, now)
-	if err := w.ext.lock.Release(w.relCtx); err != nil {
+	w.leave(opExtend, now, math.MaxInt64)
+	if err := w.ext.Release(w.relCtx); err != nil {
 		w.failed(now, "release", err)
 	}
-	w.ext = extending{}
+	w.ext = nil
 }

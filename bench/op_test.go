@@ -52,6 +52,14 @@ func TestMixDrawsByWeightAndSeed(t *testing.T) {
 	require.NotEqual(t, arrivals(1), arrivals(2))
 }
 
+func TestLockerWhoseLocksCannotBeExtendedEndsARun(t *testing.T) {
+	for _, op := range []Op{Extend, mixOf(t, "mix:extend=1")} {
+		_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: op})
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, "one has locks that cannot be extended")
+	}
+}
+
 func TestOnlyAMixWithExtendNeedsAnExtender(t *testing.T) {
 	for text, want := range map[string]bool{"acquire-release": false, "hold": false, "extend": true, "mix:try=1": false, "mix:try=1,extend=1": true} {
 		require.Equal(t, want, mixOf(t, text).Extends(), text)

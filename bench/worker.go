@@ -31,9 +31,9 @@ type worker struct {
 	acquired int64 // in the measured time
 	waits    waits
 
-	ext  extending // op extend
-	kept []Held    // op hold
-	lost int64     // op hold
+	ext  Held   // op extend; nil: not acquired yet, or lost
+	kept []Held // op hold
+	lost int64  // op hold
 }
 
 // errorPause keeps a worker from calling a lock that fails at once, or refuses without asking anybody, in a tight loop.
@@ -171,8 +171,13 @@ func (w *worker) operate(a arrival) {
 		if a.op == opExtend {
 			w.sleep(hold/2, r.stop)
 			hold -= hold / 2
-			if err = w.extendOnce(held, a.measured); err != nil {
+			var took int64
+			if took, err = w.extendHeld(held); err != nil {
 				call = "extend"
+			} else if a.measured {
+				w.shard.mu.Lock()
+				w.shard.hists.Extend.Record(took, 1)
+				w.shard.mu.Unlock()
 			}
 		}
 		w.sleep(hold, r.stop)
