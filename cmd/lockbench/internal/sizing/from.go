@@ -184,7 +184,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 
 // timesOfProcess takes the longest times as they are, less the time in which they were paused, and all
 // others at the upper end of their bucket.
-func timesOfProcess(d engine.Durations, paused func(from, to time.Duration) time.Duration) (Times, error) {
+func timesOfProcess(d engine.Durations, paused func(Moment) time.Duration) (Times, error) {
 	var took []time.Duration
 	var counts []int64
 	last := time.Duration(-1)
@@ -192,7 +192,7 @@ func timesOfProcess(d engine.Durations, paused func(from, to time.Duration) time
 		n := b.Count
 		for _, one := range d.Longest {
 			if last < one.Took && one.Took <= b.Most {
-				took, counts, n = append(took, one.Took-paused(one.At-one.Took, one.At)), append(counts, 1), n-1
+				took, counts, n = append(took, one.Took-paused(Moment{one.At - one.Took, one.Took})), append(counts, 1), n-1
 			}
 		}
 		if b.Most <= last || n < 0 {

@@ -94,7 +94,7 @@ func TestAStallThatEveryProcessSawIsOne(t *testing.T) {
 	require.Equal(t, []Moment{{time.Second, 60*ms + 3}}, m.Pauses)
 	most, _ := stolen(m.Pauses, 10*ms)
 	require.Equal(t, 60*ms+3, most)
-	require.Equal(t, 60*ms, m.paused(time.Second, 1060*ms))
+	require.Equal(t, 60*ms, m.paused(Moment{time.Second, 60 * ms}))
 	require.Equal(t, []Moment{{time.Second, 140*ms - 3}}, m.outages(LeastTimeout), "it took most of its time from the masters")
 }
 

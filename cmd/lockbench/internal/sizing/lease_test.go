@@ -155,11 +155,25 @@ func TestProbesThatWereLostToAPauseOfTheHolderShowNoOutage(t *testing.T) {
 	require.Equal(t, 1505*ms, m.outage(50*ms).Longest, "it went on after the pause")
 }
 
+// A busy machine pauses the holder for some ms all the time.
+func TestShortPausesDoNotCutAnOutageIntoPieces(t *testing.T) {
+	m := quiet()
+	for at := 5 * time.Second; at < 10*time.Second; at += 10 * ms { // a probe every 10 ms
+		m.Slow = append(m.Slow, Moment{At: at, Took: -10 * ms})
+	}
+	for at := time.Duration(0); at < m.Watched; at += 50 * ms {
+		m.Pauses = append(m.Pauses, Moment{At: at + 3*ms, Took: 2 * ms})
+	}
+	o := m.outage(50 * ms)
+	require.EqualValues(t, 1, o.N)
+	require.Equal(t, 4800*ms, o.Longest, "of 5 s, less the pauses in it")
+}
+
 func TestAPauseCountsAsFarAsItLiesWithinATime(t *testing.T) {
 	m := Measured{Pauses: []Moment{{0, 10}, {20, 10}, {40, 10}}}
 	for _, c := range []struct{ from, to, want time.Duration }{
 		{0, 60, 30}, {5, 45, 20}, {10, 20, 0}, {9, 21, 2}, {22, 25, 3}, {25, 25, 0}, {50, 90, 0},
 	} {
-		require.Equal(t, c.want, m.paused(c.from, c.to), c)
+		require.Equal(t, c.want, m.paused(Moment{c.from, c.to - c.from}), c)
 	}
 }

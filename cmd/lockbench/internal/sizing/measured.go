@@ -92,11 +92,13 @@ func (m Measured) attempts() Times {
 // of the holder explains the delay, it is no outage.
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
 	for _, s := range m.Slow {
-		took := max(s.Took, -s.Took)
-		left := took - m.paused(s.At, s.At+took)
-		if s.Took < 0 || left > timeout {
-			all = join(all, Moment{s.At, left})
+		whole := Moment{s.At, max(s.Took, -s.Took)}
+		if s.Took < 0 || whole.Took-m.paused(whole) > timeout {
+			all = join(all, whole)
 		}
+	}
+	for i, o := range all { // not before: a short pause would part it from the next
+		all[i].Took -= m.paused(o)
 	}
 	return all
 }
@@ -111,11 +113,12 @@ func join(all []Moment, one Moment) []Moment {
 	return all
 }
 
-// paused returns how long the holder was paused between from and to.
-func (m Measured) paused(from, to time.Duration) (sum time.Duration) {
-	i := sort.Search(len(m.Pauses), func(i int) bool { return m.Pauses[i].At+m.Pauses[i].Took > from })
-	for ; i < len(m.Pauses) && m.Pauses[i].At < to; i++ {
-		sum += min(to, m.Pauses[i].At+m.Pauses[i].Took) - max(from, m.Pauses[i].At)
+// paused returns how long the holder was paused in a stretch of time.
+func (m Measured) paused(in Moment) (sum time.Duration) {
+	end := in.At + in.Took
+	i := sort.Search(len(m.Pauses), func(i int) bool { return m.Pauses[i].At+m.Pauses[i].Took > in.At })
+	for ; i < len(m.Pauses) && m.Pauses[i].At < end; i++ {
+		sum += min(end, m.Pauses[i].At+m.Pauses[i].Took) - max(in.At, m.Pauses[i].At)
 	}
 	return sum
 }
