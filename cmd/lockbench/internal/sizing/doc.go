@@ -24,7 +24,7 @@
 //	pause          the most time that pauses took from a stretch of work of this length, plus the
 //	               longest pause; or --pause, if that is longer. Pauses that are not among the
 //	               longest, which alone are kept one by one, count as twice their share of the time.
-//	hold           the quantile of --eps. Of a process's longest holds and hand-overs, the pauses in
+//	hold           the quantile of --eps. A lock that a process has not released is censored. Of a process's longest holds and hand-overs, the pauses in
 //	               them are left out. A test hold ends at a fixed time, so it has at most the end
 //	               of a pause.
 //	TTL            T*(1-rho) - c >= acquire + hold + pause.

@@ -154,7 +154,8 @@ func TestProcessHasItsLongestTimesAndTheOthersAsTheirBuckets(t *testing.T) {
 	m.Warnings = nil
 	require.Equal(t, Measured{
 		Masters: 3, Fencing: true, Procs: 1, Watched: time.Minute, Pauses: []Moment{{5, 7}},
-		Acquires: Count([]time.Duration{0, 10, 11, 20}, []int64{1, 2, 1, 3}, 0), HandOvers: Count(nil, nil, 0), Holds: Count([]time.Duration{30}, []int64{2}, 0),
+		Acquires: Count([]time.Duration{0, 10, 11, 20}, []int64{1, 2, 1, 3}, 0), HandOvers: Count(nil, nil, 0),
+		Holds: Count([]time.Duration{30}, []int64{2}, 5), // five of seven are not released
 	}, m)
 	p.HandOvers = engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 300, Count: 1}}}
 	m, err = FromProcess(p)
@@ -186,6 +187,29 @@ func TestHoldsOfAProcessAreWithoutTheirPauses(t *testing.T) {
 	m, err = FromProcess(p)
 	require.NoError(t, err)
 	require.Equal(t, 500*ms, m.HandOvers.Longest())
+}
+
+// Some jobs last for longer than the process was measured, or for its whole life.
+func TestLocksOfAProcessThatAreNotReleasedMayBeHeldForLongerThanAllOthers(t *testing.T) {
+	times := func(n int64) engine.Durations {
+		return engine.Durations{Count: n, Buckets: []engine.Bucket{{Most: ms, Count: n}}}
+	}
+	p := process()
+	p.Acquires, p.HandOvers, p.Holds = times(900), times(120), times(1000)
+	advised := func() Sizes {
+		m, err := FromProcess(p)
+		require.NoError(t, err)
+		return Size(m, Ask{Eps: 1e-6, RTO: time.Minute})
+	}
+	s := advised()
+	require.Empty(t, s.Lacks)
+	require.Equal(t, ms, s.Hold.Took)
+	require.InDelta(t, 20.0/1020, s.LostHold, 0.01)
+	require.GreaterOrEqual(t, s.LostHold, 20.0/1020)
+	p.Holds = times(1020)
+	require.InEpsilon(t, 3.0/1020, advised().LostHold, 0.01, "all are released")
+	p.Holds = times(0)
+	require.Equal(t, Assumed, advised().Hold.From, "none is")
 }
 
 // After some hours the longest pauses are kept one by one, and all others counted.

@@ -44,20 +44,20 @@ func TestHoldIsGivenOrSampledOrMeasuredOrAssumed(t *testing.T) {
 		took, mean time.Duration
 		from       From
 		longest    time.Duration
-		censored   bool
+		atMost     float64
 	}{
-		"given":    {m, Ask{Hold: &fixed}, 2 * time.Second, 2 * time.Second, Asked, 2 * time.Second, false},
-		"sampled":  {m, Ask{Hold: &sampled, Eps: 0.1}, 90 * ms, 50*ms + ms/2, Asked, 100 * ms, false},
-		"measured": {m, Ask{Eps: 0.2}, 41 * ms, 1325 * ms / 51, Seen, 50 * ms, false},
-		"cut off":  {m, Ask{Eps: 0.1}, 50 * ms, 1325 * ms / 51, Seen, 50 * ms, true},
-		"assumed":  {Measured{}, Ask{}, time.Second, time.Second, Assumed, time.Second, false},
+		"given":    {m, Ask{Hold: &fixed}, 2 * time.Second, 2 * time.Second, Asked, 2 * time.Second, 0},
+		"sampled":  {m, Ask{Hold: &sampled, Eps: 0.1}, 90 * ms, 50*ms + ms/2, Asked, 100 * ms, AtMost(10, 100)},
+		"measured": {m, Ask{Eps: 0.2}, 41 * ms, 1325 * ms / 51, Seen, 50 * ms, AtMost(10, 51)},
+		"cut off":  {m, Ask{Eps: 0.1}, 50 * ms, 1325 * ms / 51, Seen, 50 * ms, AtMost(1, 51)},
+		"assumed":  {Measured{}, Ask{}, time.Second, time.Second, Assumed, time.Second, 0},
 	} {
 		p, mean := c.m.hold(c.ask)
 		require.Equal(t, c.took, p.Took, what)
 		require.Equal(t, c.mean, mean, what)
 		require.Equal(t, c.from, p.From, what)
 		require.Equal(t, c.longest, p.Longest, what)
-		require.Equal(t, c.censored, p.AtMost == 1, what)
+		require.Equal(t, c.atMost, p.AtMost, what)
 	}
 }
 

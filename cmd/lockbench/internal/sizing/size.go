@@ -218,7 +218,7 @@ func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 }
 
 // hold returns the hold at the quantile of ask.Eps if the samples show it, else the longest, and
-// the mean hold. If too many holds are censored, there is no bound on longer ones.
+// the mean hold.
 func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 	t, mean, from := m.Holds, cmp.Or(m.Holds.Mean(), assumedHold), Seen
 	switch {
@@ -233,12 +233,9 @@ func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 	if !t.Shows(beyond) {
 		beyond = 0
 	}
-	took, ok := t.Quantile(beyond)
+	took, _ := t.Quantile(beyond)
 	p = Part{Took: took, From: from, N: t.n, Longest: t.Longest()}
 	p.Beyond, p.AtMost = t.Above(took)
-	if !ok {
-		p.AtMost = 1
-	}
 	return p, mean
 }
 
@@ -268,7 +265,7 @@ func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {
 		lacks = append(lacks, "a tenth of the probes found no quorum: mend the masters, then measure")
 	}
 	if s.Hold.From == Seen && s.Hold.AtMost == 1 && !s.Config.Renew {
-		lacks = append(lacks, fmt.Sprintf("%d of %d holds outlived the measurement: measure for longer than they last, or give --hold", m.Holds.censored, m.Holds.n))
+		lacks = append(lacks, fmt.Sprintf("all of %d holds outlived the measurement: measure for longer than they last, or give --hold", m.Holds.n))
 	}
 	return lacks
 }

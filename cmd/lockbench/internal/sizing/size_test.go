@@ -337,10 +337,13 @@ func TestHoldsAreAQuantileThatTheSamplesShowOrTheLongest(t *testing.T) {
 	require.InDelta(t, 0.0144, h.AtMost, 0.0005)
 	m.Holds = Count(held, nil, 100)
 	s := Size(m, ask)
+	require.Empty(t, s.Lacks)
+	require.Equal(t, Part{Took: 2000 * ms, From: Seen, N: 2100, Beyond: 100.0 / 2100, AtMost: AtMost(100, 2100), Longest: 2000 * ms}, s.Hold, "any of them may be longer")
+	require.Equal(t, s.Hold.AtMost, s.LostHold)
+	m.Holds = Count(nil, nil, 100)
+	s = Size(m, ask)
 	require.Len(t, s.Lacks, 1)
-	require.Contains(t, s.Lacks[0], "100 of 2100 holds outlived")
-	ask.RTO = time.Second
-	require.Empty(t, Size(m, ask).Lacks, "renewed: however long they are")
+	require.Contains(t, s.Lacks[0], "all of 100 holds outlived")
 }
 
 func TestTheBoundOfAShareCoversAsOftenAsItSays(t *testing.T) {
@@ -601,7 +604,7 @@ func TestSizesOfAQuietMeasurement(t *testing.T) {
 	require.Equal(t, 5, Size(m, ask).Waiters)
 	ask.Waiters = 0
 	require.Equal(t, 4, Size(m, ask).Waiters)
-	m.Pauses, m.Holds, ask.Hold = nil, Count([]time.Duration{ms}, nil, 99), nil
+	m.Pauses, m.Holds, ask.Hold = nil, Count(nil, nil, 99), nil
 	s = Size(m, ask)
 	require.Equal(t, []float64{1, 1, 1}, []float64{s.LostHold, s.LostPause, s.Lost}, "nothing is known of either")
 }

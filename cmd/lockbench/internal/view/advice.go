@@ -98,7 +98,7 @@ func (b *Blocks) wrong(a *result.Advice) {
 		b.Line("still lost: in longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
 	}
 	if !a.Config.Renew {
-		text := fmt.Sprintf("pauses left out, %s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
+		text := fmt.Sprintf("pauses left out, %s are longer or not over, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
 		switch {
 		case a.Hold.From == sizing.Assumed:
 			text = "assumed; give --hold"

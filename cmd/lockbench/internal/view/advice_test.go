@@ -139,8 +139,8 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
 		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
 		"four round trips: no two probes split a vote":                                func(a *result.Advice) { a.Masters, a.SplitShare = 1, 0 },
-		"  hold 60ms: pauses left out, none of 2,000 was longer\n":                    func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
-		"  hold 50ms: pauses left out, 1.00% are longer, at most 1.45%\n": func(a *result.Advice) {
+		"  hold 60ms: pauses left out, none of 2,000 was longer\n":            func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
+		"  hold 50ms: pauses left out, 1.00% are longer or not over, at most 1.45%\n": func(a *result.Advice) {
 			a.Hold = sizing.Part{Took: 50 * ms, From: sizing.Seen, N: 2000, Beyond: 0.01, AtMost: 0.0145}
 		},
 		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
