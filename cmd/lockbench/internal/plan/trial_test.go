@@ -61,7 +61,7 @@ func measuredBy(t *testing.T, command string, args ...string) result.Config {
 
 // measured is a quiet minute, with so many holds of that length; 0: none.
 func measured(holds int64, hold time.Duration) sizing.Measured {
-	m := sizing.Measured{Masters: 3, Procs: 1, Watched: time.Minute, Pauses: []sizing.Moment{}}
+	m := sizing.Measured{Masters: 3, Procs: 1, Watched: time.Minute}
 	for i := range 1000 {
 		m.Rounds = append(m.Rounds, sizing.Round{At: time.Duration(i) * 60 * ms, Trips: []time.Duration{ms, ms, ms}})
 	}

@@ -27,6 +27,9 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		if from, to, found := r.Outage(cfg); found {
 			return m, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d: mend the masters, then measure", ErrTooLittle, from, to, r.Round)
 		}
+		if r.Client.Stall == nil {
+			return m, fmt.Errorf("%w: the result does not have the stalls of its processes: measure again", ErrTooLittle)
+		}
 		m.Masters = max(m.Masters, r.Masters)
 		m.Warnings = append(m.Warnings, against(r)...)
 		if err := m.addStalls(r); err != nil {
@@ -82,12 +85,6 @@ const leastPause = time.Millisecond
 // addStalls adds the stalls that the processes of a run saw, of which several may be one.
 func (m *Measured) addStalls(r *bench.Result) error {
 	s := r.Client.Stall
-	if s == nil {
-		return nil
-	}
-	if m.Pauses == nil {
-		m.Pauses = []Moment{}
-	}
 	if s.Peaks == nil {
 		m.Pauses = append(m.Pauses, Moment{At: m.Watched, Took: time.Duration(s.Max)})
 		return nil
@@ -161,7 +158,7 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 // FromProcess converts the measurements of an engine in a user's process. They lack round trips
 // to single masters, clocks and outages.
 func FromProcess(p engine.Measurements) (m Measured, err error) {
-	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span, Pauses: []Moment{}}
+	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span}
 	for _, one := range p.Pauses.Longest {
 		m.Pauses = append(m.Pauses, Moment(one))
 	}

@@ -34,7 +34,8 @@ func once(times ...time.Duration) Times {
 
 // result is a minute in which muxlock acquired once.
 func result() *bench.Result {
-	return &bench.Result{Impl: "muxlock", Round: 1, Masters: 2, DurationS: 60, Totals: bench.Totals{Acquired: 1}, Latency: bench.Latencies{Acquire: summary(ms)}}
+	return &bench.Result{Impl: "muxlock", Round: 1, Masters: 2, DurationS: 60, Totals: bench.Totals{Acquired: 1}, Latency: bench.Latencies{Acquire: summary(ms)},
+		Client: bench.Client{Stall: &bench.Summary{Peaks: &bench.Peaks{}}}}
 }
 
 func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
@@ -70,16 +71,10 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 
 	var uniform bench.Dist
 	require.NoError(t, uniform.UnmarshalText([]byte("uniform")))
-	a.Client.Stall = &bench.Summary{Peaks: &bench.Peaks{}}
 	m, err = FromResults(bench.Config{Dist: uniform}, 5, []*bench.Result{a})
 	require.NoError(t, err)
 	require.True(t, m.Shared)
 	require.Equal(t, 5, m.Masters)
-	require.NotNil(t, m.Pauses, "measured, and there was none")
-	a.Client.Stall = nil
-	m, err = FromResults(bench.Config{}, 5, []*bench.Result{a})
-	require.NoError(t, err)
-	require.Nil(t, m.Pauses)
 }
 
 func TestAStallThatEveryProcessSawIsOne(t *testing.T) {
@@ -99,16 +94,17 @@ func TestAStallThatEveryProcessSawIsOne(t *testing.T) {
 }
 
 func TestResultsThatSayNothingAreRefused(t *testing.T) {
-	other, unknown, away, damaged := result(), result(), result(), result()
+	other, unknown, away, damaged, cut := result(), result(), result(), result(), result()
 	other.Impl = "another"
 	unknown.Masters = 0
 	for i := range 60 {
 		away.Series = append(away.Series, bench.Point{TS: float64(i + 1), Acquired: int64(1000 * (1 - i/30))})
 	}
+	cut.Client.Stall = nil // else "the longest seen was 0s"
 	damaged.Latency.Acquire = &bench.Summary{Count: 1, HDR: "?"}
 	for text, r := range map[string]*bench.Result{
 		"no result in which muxlock acquired anything": other, "does not have how many masters": unknown,
-		"nothing was acquired from 30 s to 60 s of round 1": away,
+		"nothing was acquired from 30 s to 60 s of round 1": away, "does not have the stalls": cut,
 	} {
 		_, err := FromResults(bench.Config{}, 0, []*bench.Result{r})
 		require.ErrorIs(t, err, ErrTooLittle)

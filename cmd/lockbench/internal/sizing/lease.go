@@ -98,11 +98,8 @@ func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) 
 	if !s.Config.Renew {
 		toHold = s.Hold.AtMost
 	}
-	if m.Pauses == nil || m.Watched <= 0 || s.Config.Renew && s.Outage.From == "" {
-		return toHold, 1
-	}
-	if s.Config.Renew && s.Hold.From == Seen && m.Holds.censored > 0 {
-		return toHold, 1 // the mean hold has no bound
+	if s.Config.Renew && (s.Outage.From == "" || s.Hold.From == Seen && m.Holds.censored > 0) {
+		return toHold, 1 // the outages are not known, or the mean hold
 	}
 	// No longer pause came in the watched time. With 95 %, the mean number of random events in
 	// such a time is 3 at most.

@@ -23,7 +23,7 @@ type Measured struct {
 	HandOvers Times         // the same of locks handed over within the process; empty: not known
 	Releases  Times         // empty: not known
 	Holds     Times         // empty: not known
-	Pauses    []Moment      // of the holder, in order, none within another; nil: not measured
+	Pauses    []Moment      // of the holder, in order, none within another
 	Short     time.Duration // sum of the pauses that are too short, beside so many, to be among Pauses
 	Rounds    []Round       // probes of all masters, some of all, in order; nil: none
 	Slow      []Moment      // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none

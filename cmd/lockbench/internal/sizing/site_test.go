@@ -141,7 +141,7 @@ func probed(t *testing.T, addrs []string, probers int, length time.Duration) (jo
 		all = append(all, p)
 	}
 	return func() sizing.Measured {
-		m := sizing.Measured{Masters: len(addrs), Watched: length, Pauses: []sizing.Moment{}}
+		m := sizing.Measured{Masters: len(addrs), Watched: length}
 		for _, p := range all {
 			for _, row := range p.Stop().Probe.Rows {
 				r := sizing.Round{}

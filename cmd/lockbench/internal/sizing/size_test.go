@@ -20,7 +20,7 @@ const ms = time.Millisecond
 
 // quiet is a measurement of three masters a millisecond away, without any disturbance.
 func quiet() Measured {
-	m := Measured{Masters: 3, Procs: 1, Watched: 20 * time.Second, Pauses: []Moment{}}
+	m := Measured{Masters: 3, Procs: 1, Watched: 20 * time.Second}
 	for i := range 2000 {
 		m.Rounds = append(m.Rounds, Round{At: time.Duration(i) * 10 * ms, Trips: []time.Duration{ms, ms + time.Duration(i%7)*time.Microsecond, 2 * ms}})
 	}
@@ -604,7 +604,7 @@ func TestSizesOfAQuietMeasurement(t *testing.T) {
 	require.Equal(t, 5, Size(m, ask).Waiters)
 	ask.Waiters = 0
 	require.Equal(t, 4, Size(m, ask).Waiters)
-	m.Pauses, m.Holds, ask.Hold = nil, Count(nil, nil, 99), nil
+	m.Watched, m.Holds, ask.Hold = 0, Count(nil, nil, 99), nil
 	s = Size(m, ask)
 	require.Equal(t, []float64{1, 1, 1}, []float64{s.LostHold, s.LostPause, s.Lost}, "nothing is known of either")
 }

@@ -16,7 +16,7 @@ func known(rng *rand.Rand, watched time.Duration, stalls bool) Measured {
 		w.every, w.lasts = time.Second, 200*time.Millisecond
 	}
 	c := w.course(rng, watched)
-	m := Measured{Masters: 3, Watched: watched, Pauses: []Moment{}}
+	m := Measured{Masters: 3, Watched: watched}
 	for at := time.Duration(0); at < watched; at += time.Duration(rng.ExpFloat64() * float64(20*time.Millisecond)) {
 		r := Round{At: at, Trips: make([]time.Duration, 3)}
 		for i := range r.Trips {

@@ -240,7 +240,7 @@ func renewals(t *testing.T) []check {
 			require.NoError(t, m.Resume())
 		}
 	}
-	m := sizing.Measured{Masters: 3, Watched: 100 * time.Second, Pauses: []sizing.Moment{}, Slow: []sizing.Moment{{At: 50 * time.Second, Took: outage}}}
+	m := sizing.Measured{Masters: 3, Watched: 100 * time.Second, Slow: []sizing.Moment{{At: 50 * time.Second, Took: outage}}}
 	for i := range 2000 {
 		at := time.Duration(i) * 50 * time.Millisecond
 		trip := max(time.Millisecond, min(50*time.Second+outage-at, outage))

@@ -134,7 +134,7 @@ func (c *course) attempt(at, timeout time.Duration) (end time.Duration, won bool
 // measured returns a measurement of 20 s of a world.
 func (w world) measured(rng *rand.Rand) Measured {
 	c := w.course(rng, measure+time.Minute)
-	m := Measured{Masters: 3, Procs: 1, Watched: measure, Pauses: []Moment{}}
+	m := Measured{Masters: 3, Procs: 1, Watched: measure}
 	for _, p := range c.stalls[holder] {
 		if p.At < measure {
 			m.Pauses = append(m.Pauses, p)
