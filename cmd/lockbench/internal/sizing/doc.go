@@ -28,8 +28,8 @@
 //	               them are left out. A test hold ends at a fixed time, so it has at most the end
 //	               of a pause.
 //	TTL            T*(1-rho) - c >= acquire + hold + pause.
-//	               If the RTO does not allow that, locks are renewed. One renewal bounds the pause
-//	               then, however long the hold:
+//	               If the RTO does not allow that, locks are renewed, unless that takes a longer
+//	               TTL. One renewal bounds the pause then, however long the hold:
 //	               T*(1-rho-1/3-1/24) - c >= 2*quorum + max(pause, outage, MasterTimeout)
 //	               A lease counts from when its renewal was sent; the next one is due T/3 after
 //	               the answer, and if it fails is retried after T/24. After a late acquire the

@@ -143,18 +143,20 @@ func Size(m Measured, ask Ask) Sizes {
 	// next, so do longer hand-overs.
 	s.Acquire = Part{Took: max(attempt, min(handed, next)), From: Bounded}
 	s.Least = clocks.lease(s.Acquire.Took+next, 0)
-	renew := s.Least > s.Most
-	if renew {
+	if s.Least > s.Most {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
 		// The lease must outlast the longest of: pauses during one usual renewal, an outage of all
 		// masters, a try that ends with MasterTimeout. To that come the delay before the renewal is
 		// retried, and its quorum. Validity counts from when the last renewal was sent, and the next is
 		// due T/3 after its answer; or from when the acquire was sent, and after a late one the first
 		// is due at once.
-		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		next = max(s.Pause.Took, s.Outage.Took, timeout) + s.Quorum.Took
-		s.Acquire.Took = max(attempt, min(handed, next*12/11)) // half of the lease, less T/24
-		s.Least = max(clocks.lease(s.Quorum.Took+next, 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL), clocks.lease(s.Acquire.Took+next, 1.0/redlock.RetriesPerTTL))
+		pause, outage := m.pause(trip, ask), m.outage(timeout)
+		next = max(pause.Took, outage.Took, timeout) + s.Quorum.Took
+		acquire := max(attempt, min(handed, next*12/11)) // half of the lease, less T/24
+		least := max(clocks.lease(s.Quorum.Took+next, 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL), clocks.lease(acquire+next, 1.0/redlock.RetriesPerTTL))
+		if s.Config.Renew = least < s.Least; s.Config.Renew {
+			s.Pause, s.Outage, s.Acquire.Took, s.Least = pause, outage, acquire, least
+		}
 	}
 	s.Missed = s.Least > s.Most
 	ttl := RoundUp(s.Least)
@@ -163,7 +165,7 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Most, s.SplitShare = most(held), votes
 	s.Config = Config{
 		TTL: ttl, MaxTTL: max(ttl, min(s.Most, redlock.DefaultMaxTTL)), MasterTimeout: timeout, Drift: clocks.drift(ttl),
-		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
+		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: s.Config.Renew,
 	}
 	_, last := redlock.HeldDelay(held)
 	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + s.Quorum.Took

@@ -161,6 +161,23 @@ func TestALongerRTOIsMissedAndSaid(t *testing.T) {
 	require.LessOrEqual(t, s.Blocks, ask.RTO)
 }
 
+// A renewed lease needs 8/5 of the pause, and one that is not renewed the hold beside it.
+func TestALeaseIsRenewedOnlyIfItIsShorterThen(t *testing.T) {
+	ask := holding(100 * ms)
+	plain := Size(quiet(), ask)
+	require.Equal(t, 660*ms, plain.Config.TTL)
+	ask.RTO = 650 * ms
+	s := Size(quiet(), ask)
+	require.True(t, s.Missed)
+	require.False(t, s.Config.Renew)
+	require.Equal(t, plain.Least, s.Least)
+	require.Empty(t, s.Outage.From)
+	ask.Hold = holding(300 * ms).Hold
+	s = Size(quiet(), ask)
+	require.True(t, s.Config.Renew)
+	require.Less(t, s.Least, 850*ms)
+}
+
 func TestWaitersPollMoreOftenWhereTheRTOWouldElseBeMissed(t *testing.T) {
 	m, ask := quiet(), holding(2*time.Second)
 	ask.RTO = time.Second
