@@ -71,7 +71,7 @@ func TestMeasurementIsSummarizedByKindsThatHaveTimes(t *testing.T) {
 		{Name: "acquire", N: 500, Censored: 300, P50: 6, P99: 6, Longest: 6},
 		{Name: "hold", N: 4, P50: 2, P99: 4, Longest: 4},
 	}, m.inputs())
-	require.Equal(t, []Input{{Name: "pause", N: 2, P50: 1, P99: 9, Longest: 9}}, Measured{Pauses: []Moment{{0, 9}, {1, 1}}}.inputs())
+	require.Equal(t, []Input{{Name: "longest pauses", N: 2, P50: 1, P99: 9, Longest: 9}}, Measured{Pauses: []Moment{{0, 9}, {1, 1}}}.inputs())
 	require.Len(t, Measured{Pauses: []Moment{{0, 9}}}.inputs(), 1)
 	require.Equal(t, []Input{}, Measured{}.inputs())
 }

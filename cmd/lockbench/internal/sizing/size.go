@@ -282,7 +282,7 @@ func (m Measured) inputs() []Input {
 	for _, one := range []struct {
 		name string
 		Times
-	}{{"quorum of round trips", m.quorums()}, {"acquire", m.Acquires}, {"hold", m.Holds}, {"pause", Count(pauses, nil, 0)}} {
+	}{{"quorum of round trips", m.quorums()}, {"acquire", m.Acquires}, {"hold", m.Holds}, {"longest pauses", Count(pauses, nil, 0)}} {
 		if one.n > 0 {
 			in := Input{Name: one.name, N: one.n, Censored: one.censored, Longest: one.Longest()}
 			in.P50, _ = one.Quantile(0.5)

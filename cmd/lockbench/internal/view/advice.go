@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -56,22 +57,22 @@ func settings(a *result.Advice) [][3]string {
 		timeout = fmt.Sprintf("the least; %s is %s", what, short(slow))
 	case c.MasterTimeout >= 2*slow:
 		timeout = fmt.Sprintf("twice %s, %s", what, short(slow))
-	case 2*a.Trip > a.Ask.RTO/10:
+	case c.MasterTimeout > a.Ask.RTO/10:
 		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
 	}
-	split := "four round trips: no two probes split a vote"
+	split := "no two probes that were compared split a vote"
 	if a.SplitShare > 0 {
 		split = fmt.Sprintf("%s of the votes of %d at once split", units.Share(a.SplitShare), a.Waiters)
 		if a.Masters%2 == 1 { // which all together split no vote of two
 			split += ", with one down"
 		}
 	}
-	drift := "the engine's default; the clocks were not watched"
+	drift := "the engine's default; no clock's rate was seen"
 	switch {
 	case c.Drift > redlock.DefaultDrift:
-		drift = fmt.Sprintf("clocks are off by up to %.0f ppm, or jump: mend them", a.Slowest)
+		drift = fmt.Sprintf("clocks are off by up to %.0f ppm, or jump: mend them", math.Ceil(a.Slowest))
 	case a.Slowest > 0:
-		drift = fmt.Sprintf("the engine's default; none seen is off by over %.0f ppm", a.Slowest)
+		drift = fmt.Sprintf("the engine's default; none seen is off by over %.0f ppm", math.Ceil(a.Slowest))
 	}
 	most := "what --rto allows"
 	switch c.MaxTTL {
@@ -105,7 +106,7 @@ func (b *Blocks) wrong(a *result.Advice) {
 		text := fmt.Sprintf("pauses left out, %s are longer or not over, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
 		switch {
 		case a.Hold.From == sizing.Assumed:
-			text = "assumed; give --hold"
+			text = "assumed, longer ones lose their lock; give --hold"
 		case a.Hold.N == 0:
 			text = fmt.Sprintf("given, %s are longer", units.Share(a.Hold.Beyond))
 		case a.Hold.Beyond == 0:
@@ -133,10 +134,14 @@ func changeFirst(a *result.Advice) string {
 		return fmt.Sprintf("the clocks of the masters; lockbench run tries no Drift but %g", redlock.DefaultDrift)
 	case a.Hold.From == sizing.Assumed:
 		return "give --hold: the hold of 1s is assumed"
-	case a.Missed && a.Pause.From == sizing.Seen && a.Pause.Took > a.Acquire.Took:
-		return "what pauses the holder, or a longer --rto"
-	case a.Missed:
+	case a.Missed && a.Outage.Took > max(a.Pause.Took, a.Acquire.Took):
+		return "the outages of the masters, or a longer --rto"
+	case a.Missed && a.Acquire.Took > a.Pause.Took:
 		return "a longer --rto"
+	case a.Missed && a.Pause.From == sizing.Assumed:
+		return "a shorter --pause, or a longer --rto"
+	case a.Missed:
+		return "what pauses the holder, or a longer --rto"
 	case a.Config.Renew && a.Outage.From == "":
 		return "watch the masters for outages: lockbench advise --masters"
 	case a.Config.Renew: // of outages, a process knows nothing

@@ -77,7 +77,7 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.Contains(t, text("near, given"), "pause 500ms: assumed (--pause); the longest seen in 15s was 3ms")
 	require.Contains(t, text("near, given"), "hold 280ms: given, 0.0001% are longer")
 	require.Contains(t, text("far, given"), "the longest seen, 1.2s, counted twice; longer: not seen in 15s")
-	require.Contains(t, text("near, assumed"), "hold 1s: assumed; give --hold")
+	require.Contains(t, text("near, assumed"), "hold 1s: assumed, longer ones lose their lock; give --hold")
 	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")
 	require.Contains(t, text("near, renewed"), "still lost: in longer pauses or outages, at most one in 5s (95 %)")
 	require.Contains(t, text("far, given"), "measured again, TTL would be 1.3s to 5.7s", "rounded up, like TTL")
@@ -138,7 +138,7 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"MaxTTL            29s  what --rto allows; restarted masters wait for 30s":    func(a *result.Advice) { a.Config.MaxTTL = 29 * time.Second },
 		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
 		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
-		"four round trips: no two probes split a vote":                                func(a *result.Advice) { a.Masters, a.SplitShare = 1, 0 },
+		"RetrySplit      100us  no two probes that were compared split a vote\n":      func(a *result.Advice) { a.Config.RetrySplit, a.SplitShare = 100_000, 0 },
 		"  hold 60ms: pauses left out, none of 2,000 was longer\n":            func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
 		"  hold 50ms: pauses left out, 1.00% are longer or not over, at most 1.45%\n": func(a *result.Advice) {
 			a.Hold = sizing.Part{Took: 50 * ms, From: sizing.Seen, N: 2000, Beyond: 0.01, AtMost: 0.0145}
@@ -155,7 +155,17 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
 		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
-		"change first: watch for longer than 15s: Config.Measure, then --from\n":         func(a *result.Advice) {},
+		"Drift            0.01  the engine's default; none seen is off by over 1 ppm\n":  func(a *result.Advice) { a.Slowest = 0.2 },
+		"Drift            0.01  the engine's default; no clock's rate was seen\n":        func(a *result.Advice) { a.Slowest = 0 },
+		"MasterTimeout    1.2s  twice a quorum's p50, 560ms; --rto allows no more": func(a *result.Advice) {
+			a.Config.MasterTimeout, a.Trip, a.Ask.RTO, a.Quorum = 1200*ms, 560*ms, 11_300*ms, sizing.Part{Took: 800 * ms, Beyond: 0.01}
+		},
+		"  hold 1s: assumed, longer ones lose their lock; give --hold\n":         func(a *result.Advice) { a.Hold = sizing.Part{Took: time.Second, From: sizing.Assumed} },
+		"change first: a shorter --pause, or a longer --rto\n":                   func(a *result.Advice) { a.Missed = true },
+		"change first: what pauses the holder, or a longer --rto\n":              func(a *result.Advice) { a.Missed, a.Pause.From = true, sizing.Seen },
+		"change first: the outages of the masters, or a longer --rto\n":          func(a *result.Advice) { a.Missed, a.Outage.Took = true, time.Second },
+		"change first: a longer --rto\n":                                         func(a *result.Advice) { a.Missed, a.Acquire.Took = true, time.Second },
+		"change first: watch for longer than 15s: Config.Measure, then --from\n": func(a *result.Advice) {},
 		"change first: watch for longer than 15s: lockbench advise --duration\n": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{From: sizing.Seen}
 		},
