@@ -150,7 +150,6 @@ func (b *book) close(now time.Time) {
 type Report struct {
 	Masters []bench.Master
 	Probe   bench.Probe
-	Rows    int       // all rows; Probe has at most rowsMost of them
 	Seconds [][]int64 // median round trip to each master in each second, in ns; -1: no answer
 }
 
@@ -160,7 +159,7 @@ func (b *book) report(lanes []*lane) *Report {
 	if b.length > 0 {
 		b.closeLocked() // the last second, cut off
 	}
-	r := &Report{Rows: b.seen, Seconds: b.seconds, Probe: bench.Probe{TimeoutNs: int64(b.timeout), Rows: [][]int64{}}}
+	r := &Report{Seconds: b.seconds, Probe: bench.Probe{TimeoutNs: int64(b.timeout), Rows: [][]int64{}}}
 	slices.SortFunc(b.kept, func(x, y *row) int { return cmp.Compare(x.number, y.number) })
 	for _, row := range b.kept {
 		r.Probe.Rows = append(r.Probe.Rows, row.rtt)
