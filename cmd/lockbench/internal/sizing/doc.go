@@ -39,7 +39,7 @@
 //	               masters are dialled again.
 //	longest TTL    (RTO - the longest RetryHeld - quorum - jump)/(1+rho) - 1ms: a crashed holder's
 //	               key expires by a slow clock, which may step back by the longest jump seen. Then
-//	               the next caller polls and acquires.
+//	               the next caller polls and acquires; with fencing, in up to two quorums.
 //	MaxTTL         the longest TTL, or the engine's default if that is shorter; at least T. A
 //	               restarted master has no vote for that time.
 //	Drift          the engine's default, or the difference between the rates of two clocks if

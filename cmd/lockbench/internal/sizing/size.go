@@ -122,14 +122,23 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Trip = trip
 	allowed := max(roundDown(ask.RTO/timeoutOfRTO), RoundUp(margin*trip), LeastTimeout)
 	timeout := min(RoundUp(max(margin*max(s.Quorum.Took, s.OneDown.Took), LeastTimeout)), allowed)
-	attempt, handed := m.longestAttempt(timeout), m.HandOvers.Longest()
+	trips := time.Duration(1) // of an acquire, at most
+	if m.Fencing {
+		trips = 2 // for some fences
+	}
+	// The engine lets one trip take MasterTimeout, and bounds hand-overs in a process. A longer bound
+	// than the default shows in m.HandOvers alone.
+	attempt, handed := trips*timeout, m.HandOvers.Longest()
+	if m.Shared {
+		attempt += redlock.DefaultHandOverTime
+	}
 	s.Hold, s.MeanHold = m.hold(ask)
 
 	clocks := clocksOf(m.Clocks)
 	if clocks.unseen {
 		s.Warnings = append(slices.Clone(s.Warnings), "the rate of a master's clock was not seen: measure for longer; until then the usual allowance is assumed for it")
 	}
-	room := ask.RTO - s.Quorum.Took - clocks.jump // for the key of a crashed holder, and a waiter's delay
+	room := ask.RTO - trips*s.Quorum.Took - clocks.jump // for the key of a crashed holder, and a waiter's delay
 	most := func(held time.Duration) time.Duration {
 		_, last := redlock.HeldDelay(held)
 		return roundDown(time.Duration(float64(room-last)/(1+clocks.rho)) - time.Millisecond)
@@ -168,7 +177,7 @@ func Size(m Measured, ask Ask) Sizes {
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: s.Config.Renew,
 	}
 	_, last := redlock.HeldDelay(held)
-	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + s.Quorum.Took
+	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + clocks.jump + last + trips*s.Quorum.Took
 	s.Clocks = time.Duration(clocks.rho*float64(ttl)) + clocks.c
 	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
 	s.Lost = min(s.LostHold+s.LostPause, 1)
@@ -203,20 +212,6 @@ func (m Measured) farthestMaster() (p Part) {
 		}
 	}
 	return p
-}
-
-// longestAttempt returns the most validity that an acquire can use up. The engine lets one trip
-// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process. A longer
-// bound than the default shows in m.HandOvers alone.
-func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
-	most := timeout
-	if m.Fencing {
-		most *= 2
-	}
-	if m.Shared {
-		most += redlock.DefaultHandOverTime
-	}
-	return most
 }
 
 // hold returns the hold at the quantile of ask.Eps if the samples show it, else the longest, and

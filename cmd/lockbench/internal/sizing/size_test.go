@@ -259,6 +259,25 @@ func TestAJumpOfAClockBlocksAsLongAsIt(t *testing.T) {
 	require.False(t, Size(m, ask).Missed)
 }
 
+// The next holder may need two round trips, for its fence.
+func TestACrashedHolderBlocksForTwoRoundTripsWithFencing(t *testing.T) {
+	m := quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{200 * ms, 200 * ms, 200 * ms}
+	}
+	ask := holding(200 * ms)
+	s := Size(m, ask)
+	m.Fencing = true
+	fenced := Size(m, ask)
+	require.Equal(t, 400*ms, fenced.Config.TTL-s.Config.TTL, "of another MasterTimeout")
+	require.InDelta(t, float64(400*ms+200*ms), float64(fenced.Blocks-s.Blocks), float64(5*ms))
+	ask.RTO = fenced.Config.TTL + 700*ms
+	m.Fencing = false
+	s = Size(m, ask)
+	m.Fencing = true
+	require.Equal(t, 200*ms, s.Most-Size(m, ask).Most)
+}
+
 func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	m := quiet()
 	for i := range m.Rounds {

@@ -175,7 +175,7 @@ func (b *Blocks) explained(a *result.Advice) {
 		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
 	}
 	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
-	b.Line("  longest T = (--rto - longest RetryHeld - quorum - jump) / (1 + Drift) - 1ms = %s", ns(a.Most))
+	b.Line("  longest T = (--rto - longest RetryHeld - quorum (twice with fencing) - jump) / (1 + Drift) - 1ms = %s", ns(a.Most))
 	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
 	b.Line("  MasterTimeout: twice the longer of a quorum's %s, %s, and the farthest master's p50, %s; at most a tenth of --rto, but at least %s and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times",
 		percentile(a.Quorum.Beyond), ns(a.Quorum.Took), ns(a.OneDown.Took), short(sizing.LeastTimeout), ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
