@@ -26,7 +26,7 @@ func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 	s := Size(m, ask)
 	t := s.Config.MasterTimeout
 	timeout := len(m.Rounds) >= few && s.Quorum.Beyond > 0 && t > LeastTimeout && t < roundDown(ask.RTO/timeoutOfRTO)
-	hold := s.Hold.From == Seen && s.Hold.Beyond > 0 && !s.Config.Renew
+	hold := s.Hold.From == Seen && s.Hold.Took < s.Hold.Longest && !s.Config.Renew
 	lease := (timeout || hold) && (hold || s.Hold.N == 0 || s.Config.Renew) && s.Pause.From == Assumed && s.Outage.Took == 0
 	if !timeout && !lease {
 		return s

@@ -85,6 +85,8 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 	}
 	many.Holds = Count(held, nil, 0)
 	cut.Holds = Count(held[:20], nil, 0)
+	open := quiet()
+	open.Holds = Count(held, nil, 100)
 	paused := func(m Measured) Measured {
 		m.Pauses = []Moment{{At: time.Second, Took: time.Second}}
 		return m
@@ -122,6 +124,7 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 		"holds":                                {many, measured, true, false},
 		"holds, the longest pause":             {paused(many), measured, false, false},
 		"the longest hold":                     {cut, measured, false, false},
+		"the longest hold, others not over":    {open, measured, false, false},
 		"holds that are renewed: by constants": {many, Ask{Eps: 0.01, RTO: time.Second, Pause: 100 * ms}, false, false},
 	} {
 		s := WithSpread(c.m, c.ask, 40)

@@ -93,14 +93,15 @@ func settings(a *result.Advice) [][3]string {
 
 // wrong shows how often a lock will still be lost, as seen and as assumed.
 func (b *Blocks) wrong(a *result.Advice) {
-	longer := "longer pauses"
-	if a.Config.Renew {
-		longer += " or outages"
-	}
-	if a.LostPause <= max(a.LostHold, 0.5) || a.Config.Renew && a.Outage.From == "" {
+	switch {
+	case a.Config.Renew && a.Outage.From == "":
+		b.Line("still lost: in outages of the masters, for which nobody watched")
+	case a.LostPause <= max(a.LostHold, 0.5):
 		b.Line("still lost: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
-	} else { // none came in the watched time, which shows no more
-		b.Line("still lost: %s, at most one in %s (95 %%)", longer, short(a.Watched/3))
+	case a.Config.Renew: // none came in the watched time, which shows no more
+		b.Line("still lost: in longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
+	default:
+		b.Line("still lost: in longer pauses, at most one in %s (95 %%)", short(a.Watched/3))
 	}
 	if !a.Config.Renew {
 		text := fmt.Sprintf("pauses left out, %s are longer or not over, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))

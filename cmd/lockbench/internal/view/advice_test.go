@@ -151,7 +151,7 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		},
 		"still lost: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
 		"still lost: in longer pauses, at most one in 5s (95 %)":                  func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
-		"still lost: at most 100% of the acquisitions lose their lock (95 %)": func(a *result.Advice) {
+		"still lost: in outages of the masters, for which nobody watched\n": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
 		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
