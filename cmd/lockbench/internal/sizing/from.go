@@ -171,7 +171,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 	}
 	m.Acquires = read("acquire", p.Acquires, Measured{})
 	m.HandOvers, m.Holds = read("hand-over", p.HandOvers, m), read("hold", p.Holds, m) // Size adds the pauses to them
-	if open := m.Acquires.n + m.HandOvers.n - m.Holds.n; m.Holds.n > 0 && open > 0 {   // locks that are not released: yet, or ever
+	if open := max(m.Acquires.n+m.HandOvers.n-m.Holds.n, 0); m.Holds.n > 0 {           // not released: yet, or ever
 		m.Holds.n, m.Holds.censored = m.Holds.n+open, open
 	}
 	m.Short = read("pause", p.Pauses, Measured{}).sum(leastPause, p.Pauses.LongestFrom)

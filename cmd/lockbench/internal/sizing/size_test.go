@@ -604,10 +604,10 @@ func TestALongRTOHoldsNoRestartedMasterBackForLong(t *testing.T) {
 }
 
 func TestALeaseAsLongAsTheRTOAllowsIsNotRenewed(t *testing.T) {
-	ask := holding(200*ms + 400*time.Microsecond)
+	ask := holding(398*ms + 400*time.Microsecond) // 820 ms suffice if renewed
 	s := Size(quiet(), ask)
-	require.Equal(t, 760*ms, s.Least)
-	ask.RTO = 787 * ms // 760 ms and 1 by a slow clock, the shortest RetryHeld and a quorum
+	require.Equal(t, 960*ms, s.Least)
+	ask.RTO = 989 * ms // 960 ms and 1 by a slow clock, the shortest RetryHeld and a quorum
 	s = Size(quiet(), ask)
 	require.Equal(t, 11*ms, s.Config.RetryHeld)
 	require.Equal(t, s.Most, s.Least)
