@@ -98,10 +98,8 @@ func (b *Blocks) wrong(a *result.Advice) {
 		b.Line("still lost: in outages of the masters, for which nobody watched")
 	case a.LostPause <= max(a.LostHold, 0.5):
 		b.Line("still lost: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
-	case a.Config.Renew: // none came in the watched time, which shows no more
-		b.Line("still lost: in longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
-	default:
-		b.Line("still lost: in longer pauses, at most one in %s (95 %%)", short(a.Watched/3))
+	default: // none came in the watched time, which shows no more
+		b.Line("still lost: in longer pauses%s, at most one in %s (95 %%)", map[bool]string{true: " or outages"}[a.Config.Renew], short(a.Watched/3))
 	}
 	if !a.Config.Renew {
 		text := fmt.Sprintf("pauses left out, %s are longer or not over, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
@@ -135,9 +133,7 @@ func changeFirst(a *result.Advice) string {
 		return fmt.Sprintf("the clocks of the masters; lockbench run tries no Drift but %g", redlock.DefaultDrift)
 	case a.Hold.From == sizing.Assumed:
 		return "give --hold: the hold of 1s is assumed"
-	case a.Missed && a.Outage.Took > max(a.Pause.Took, a.Acquire.Took):
-		return "the outages of the masters, or a longer --rto"
-	case a.Missed && a.Acquire.Took > a.Pause.Took:
+	case a.Missed && a.Pause.Took < max(a.Acquire.Took, a.Outage.Took):
 		return "a longer --rto"
 	case a.Missed && a.Pause.From == sizing.Assumed:
 		return "a shorter --pause, or a longer --rto"
