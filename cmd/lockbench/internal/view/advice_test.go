@@ -139,7 +139,7 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
 		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
 		"RetrySplit      100us  no two probes that were compared split a vote\n":      func(a *result.Advice) { a.Config.RetrySplit, a.SplitShare = 100_000, 0 },
-		"  hold 60ms: pauses left out, none of 2,000 was longer\n":            func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
+		"  hold 60ms: pauses left out, none of 2,000 was longer\n":                    func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
 		"  hold 50ms: pauses left out, 1.00% are longer or not over, at most 1.45%\n": func(a *result.Advice) {
 			a.Hold = sizing.Part{Took: 50 * ms, From: sizing.Seen, N: 2000, Beyond: 0.01, AtMost: 0.0145}
 		},
@@ -150,7 +150,7 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 			a.Pause = sizing.Part{Took: 800 * ms, From: sizing.Seen, Longest: 300 * ms}
 		},
 		"still lost: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
-		"still lost: in longer pauses, at most one in 5s (95 %)":                  func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
+		"still lost: in longer pauses, at most one in 5s (95 %)":               func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
 		"still lost: in outages of the masters, for which nobody watched\n": func(a *result.Advice) {
 			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
 		},
