@@ -163,7 +163,7 @@ func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
 		"  hold 1s: assumed, longer ones lose their lock; give --hold\n":         func(a *result.Advice) { a.Hold = sizing.Part{Took: time.Second, From: sizing.Assumed} },
 		"change first: a shorter --pause, or a longer --rto\n":                   func(a *result.Advice) { a.Missed = true },
 		"change first: what pauses the holder, or a longer --rto\n":              func(a *result.Advice) { a.Missed, a.Pause.From = true, sizing.Seen },
-		"masters found again\nchange first: a longer --rto\n":                    func(a *result.Advice) { a.Missed, a.Outage.Took = true, time.Second },
+		"plus the time to redial\nchange first: a longer --rto\n":                func(a *result.Advice) { a.Missed, a.Outage.Took = true, time.Second },
 		"change first: a longer --rto\n":                                         func(a *result.Advice) { a.Missed, a.Acquire.Took = true, time.Second },
 		"change first: watch for longer than 15s: Config.Measure, then --from\n": func(a *result.Advice) {},
 		"change first: watch for longer than 15s: lockbench advise --duration\n": func(a *result.Advice) {
