@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,7 +93,7 @@ func holdersNeverOverlap(t *testing.T, fenced [3]bool) {
 	var mu sync.Mutex // guards the following
 	var holdings []holding
 	kinds := make(map[string]int)
-	var held atomic.Int32
+	held := make(chan struct{}, 1000)
 	var work sync.WaitGroup
 	for n := range 3 {
 		var e *Engine // short leases want an impatient one, and a busy machine may fail it
@@ -142,18 +141,28 @@ func holdersNeverOverlap(t *testing.T, fenced [3]bool) {
 					holdings = append(holdings, h)
 					kinds[kind]++
 					mu.Unlock()
-					held.Add(1)
+					select {
+					case held <- struct{}{}:
+					case <-ctx.Done():
+					}
 				}
 			})
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 1<<32))
-	for killed := 0; held.Load() < holds || killed < kills; killed++ {
-		require.NoError(t, ctx.Err(), "%d held", held.Load())
+	for killed, seen := 0, 0; seen < holds || killed < kills; killed++ {
 		w := dialWire(t, masters[r.IntN(len(masters))])
 		w.do(t, "CLIENT KILL TYPE normal SKIPME yes")
 		w.Close()
-		time.Sleep(time.Duration(10+r.IntN(60)) * time.Millisecond)
+		for range r.IntN(2 * holds / kills) { // kills in the measure of the holds: a busy machine connects slowly
+			select {
+			case <-held:
+				seen++
+			case <-ctx.Done():
+				require.NoError(t, ctx.Err(), "%d held", seen)
+			}
+		}
+		time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond) // a random moment of the next attempts
 	}
 	cancel()
 	work.Wait()
