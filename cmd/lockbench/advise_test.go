@@ -29,7 +29,8 @@ func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 	require.Contains(t, stdout, "engine.Config{")
 	require.NotContains(t, stdout, "Formulas")
 	require.LessOrEqual(t, strings.Count(stdout, "\n"), 24, stdout)
-	last := stdout[strings.Index(stdout, "  lockbench run --local 3 --workers 8 --ttl"):]
+	_, last, found := strings.Cut(stdout, "  lockbench run --local 3 --workers 8 --ttl")
+	require.True(t, found, stdout)
 	require.Contains(t, flat(last), "--slo 'lost_validity_rate<=")
 	require.True(t, strings.HasSuffix(last, "\n"))
 
