@@ -175,7 +175,6 @@ func TestValueThatOnlyLooksAlikeIsNoReaders(t *testing.T) {
 func TestReadersThatWaitAreLetInTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		writer := mustAcquire(t, e, "name", 0)
-		e.names.awaited.Add(1) // a call is under way, and Close waits for it
 		var readers []<-chan acquired
 		for range 5 {
 			readers = append(readers, goAcquireShared(t.Context(), e, 0))

@@ -2,16 +2,12 @@ package sim
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
@@ -33,13 +29,8 @@ func TestAProcessThatWasNeverRefusedHasItsShareOnly(t *testing.T) {
 				links[i].Delay(far)
 				links[i].DelayRequests(far)
 				t.Cleanup(links[i].Cut)
-				cfg.Masters = append(cfg.Masters, address(i))
 			}
-			cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-				var i int
-				fmt.Sscanf(addr, "192.0.2.%d:6379", &i)
-				return links[i].DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return masters[i].Dial(ctx, addr, d, c) })
-			}}
+			reach(&cfg, masters, func(i int) *faultconn.Link { return links[i] })
 			e, err := engine.New(t.Context(), cfg)
 			require.NoError(t, err)
 			return e

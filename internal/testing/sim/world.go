@@ -68,15 +68,20 @@ func (s *slot) config(links []*link) engine.Config {
 		MaxTTL: p.MaxTTL, TTL: p.MaxTTL, MasterTimeout: p.Timeout, Drift: p.Drift, Queue: p.Queue, WaitWhenFull: s.id%2 == 0,
 		Fencing: p.Fencing[s.id], MastersAreDurable: p.Durable, Holder: s.holder(), HandOverTime: p.HandOver,
 	}
-	for i := range links {
+	reach(&cfg, s.w.masters, func(i int) *faultconn.Link { return links[i].Link })
+	return cfg
+}
+
+// reach has the engine reach masters, each over a link.
+func reach(cfg *engine.Config, masters []*redisfake.Server, link func(i int) *faultconn.Link) {
+	for i := range masters {
 		cfg.Masters = append(cfg.Masters, address(i))
 	}
 	cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
 		var i int
 		fmt.Sscanf(addr, "192.0.2.%d:6379", &i)
-		return links[i].DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return s.w.masters[i].Dial(ctx, addr, d, c) })
+		return link(i).DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return masters[i].Dial(ctx, addr, d, c) })
 	}}
-	return cfg
 }
 
 // address returns an address in a network that does not exist.
