@@ -167,7 +167,7 @@ func inFlags(cmd *cobra.Command, err error) error {
 	switch {
 	case of == "to" || of == "from":
 		text = strings.Replace(text, "Masters[0]", map[string]string{"to": "--with", "from": "--for"}[of], 1)
-	case strings.Contains(of, "["): // a group
+	case strings.Contains(of, "["): // a group, whose masters are no flag; MastersAreNew is one
 		text = strings.NewReplacer("MastersAre", "MastersAre", "Masters", of).Replace(text)
 	}
 	ttl := map[bool]string{true: "--ttl", false: "--max-ttl"}[cmd.Flag("ttl") != nil] // a command without it asks for no lease
