@@ -21,6 +21,8 @@ import (
 // Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease
 // was handed over to another holder in this process. Every method reads the clock itself, so a process
 // that was stopped finds a loss at its first call, even before the timer behind Done fires.
+//
+// A nil Lock is not held, and its methods say so: a deferred Release may run before the look at Acquire's error.
 type Lock struct {
 	lease *lease
 	fence uint64 // fixed; 0: none
@@ -36,6 +38,9 @@ type Lock struct {
 	notice   *notice       // what WarnBefore asks for; nil: nothing
 }
 
+// noLock stands for a nil Lock.
+var noLock = &Lock{lease: &lease{e: &Engine{}, state: &nameState{shard: &shard{}}}, end: ErrNotHeld, released: true}
+
 // A notice is what WarnBefore asks for.
 type notice struct {
 	fn   func()
@@ -44,14 +49,17 @@ type notice struct {
 }
 
 // Name returns the name that was locked.
-func (l *Lock) Name() string { return l.lease.e.cfg.nameOf(l.lease.name) }
+func (l *Lock) Name() string {
+	l = cmp.Or(l, noLock)
+	return l.lease.e.cfg.nameOf(l.lease.name)
+}
 
 // Fence returns the lock's fencing token. The token is larger than that of every earlier holder of the
 // name in any process, however long a holder was paused, and below 2^53 (package comment, Fencing). A
 // resource that keeps the largest token it has seen refuses a holder that lost the lock and does not know
 // it (package fence). The fence stays the same while the lock is held. It is 0 without Config.Fencing,
 // and for an adopted lock.
-func (l *Lock) Fence() uint64 { return l.fence }
+func (l *Lock) Fence() uint64 { return cmp.Or(l, noLock).fence }
 
 // Reveal returns the lock's token, the value of its key on the masters. With it another process or
 // library can finish work that this process began. Whoever has the token can extend or release the lock
@@ -62,6 +70,7 @@ func (l *Lock) Fence() uint64 { return l.fence }
 // hands it over within this process. After a hand-over the token belongs to the next holder, and Reveal
 // returns "". No I/O.
 func (l *Lock) Reveal() string {
+	l = cmp.Or(l, noLock)
 	l.lock()
 	defer l.unlock()
 	if l.lease.shared || l.end != nil && !l.lease.ended {
@@ -78,14 +87,17 @@ func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name())
 // No I/O.
 func (l *Lock) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("name", l.Name()), slog.Time("until", l.Until())}
-	if l.fence > 0 {
-		attrs = append(attrs, slog.Uint64("fence", l.fence))
+	if fence := l.Fence(); fence > 0 {
+		attrs = append(attrs, slog.Uint64("fence", fence))
 	}
 	return slog.GroupValue(attrs...)
 }
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {
+	if l = cmp.Or(l, noLock); l == noLock {
+		return time.Time{}
+	}
 	l.lease.state.shard.mu.Lock()
 	defer l.unlock()
 	return l.lease.until.Time(clock.Now())
@@ -95,6 +107,7 @@ func (l *Lock) Until() time.Time {
 // the acquire was decided, or from the latest renewal or Extend. If masters stays at a quorum, total/2+1, one
 // more failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
+	l = cmp.Or(l, noLock)
 	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
 }
 
@@ -108,6 +121,7 @@ func (l *Lock) Valid() bool { return l.Err() == nil }
 // failed for lack of masters), ErrNotHeld if a majority of the masters answered that the key is gone or
 // another's, or ErrClosed. No I/O.
 func (l *Lock) Err() error {
+	l = cmp.Or(l, noLock)
 	l.lock()
 	defer l.unlock()
 	return l.end
@@ -115,6 +129,9 @@ func (l *Lock) Err() error {
 
 // Done returns a channel that is closed when the lock is released or lost.
 func (l *Lock) Done() <-chan struct{} {
+	if l == nil {
+		return ended.Done()
+	}
 	now := l.lock()
 	defer l.unlock()
 	if l.done == nil {
@@ -132,7 +149,7 @@ func (l *Lock) Done() <-chan struct{} {
 // context.Cause. It ends before a Release or Close returns, and a moment after a loss was found. Valid is
 // false by then. Call the CancelFunc when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
-	return contextOf(parent, l)
+	return contextOf(parent, cmp.Or(l, noLock))
 }
 
 // contextOf returns a copy of parent that ends when the first of the locks does.
@@ -187,6 +204,7 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	if max < 0 {
 		return invalid("max", "%v is negative", max)
 	}
+	l = cmp.Or(l, noLock)
 	now := l.lock()
 	defer l.unlock()
 	if l.end != nil {
@@ -213,6 +231,7 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	if left <= 0 {
 		return invalid("left", "%v is not positive", left)
 	}
+	l = cmp.Or(l, noLock)
 	now := l.lock()
 	defer l.unlock()
 	if l.end != nil {
@@ -238,11 +257,11 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // forbids the name by now, and the old Until stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's
 // error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
-	ttl, err := l.lease.e.cfg.lease(ttl)
-	if err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
-	if err := l.Err(); err != nil {
+	ttl, err := l.lease.e.cfg.lease(ttl)
+	if err != nil {
 		return err
 	}
 	return l.extended(l.lease.extend(ctx, l, ttl), ctx)
@@ -270,6 +289,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
 	}
+	l = cmp.Or(l, noLock)
 	e := l.lease.e
 	r := release{lock: l, began: l.lock()}
 	if err := r.beginLocked(); err != nil {

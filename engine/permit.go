@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -37,7 +38,7 @@ func (e *Engine) DoPermit(ctx context.Context, name string, limit int, ttl time.
 // Slot returns the permit's number, from 0 to limit-1. No two holders have the same slot at a time, so it can index what
 // they share. It is -1 for a lock that is no permit. No I/O.
 func (l *Lock) Slot() int {
-	slot, _ := inside.SlotOf(l.lease.name)
+	slot, _ := inside.SlotOf(cmp.Or(l, noLock).lease.name)
 	return slot
 }
 

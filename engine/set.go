@@ -14,16 +14,24 @@ import (
 // A Set is the locks of several names, acquired together: all of them or none. Each lock is a lease by itself,
 // with a fencing token of its own. A Set is valid while all its locks are, and the loss of one is the loss of the
 // Set: the other locks are not renewed any more, and stay locked until their leases end or Release. A Set is safe
-// for concurrent use.
+// for concurrent use. A nil Set is not held, like a nil Lock.
 type Set struct {
 	locks   []*Lock // fixed, in the caller's order
 	once    sync.Once
 	context context.Context // of Done; made by the first Done
 }
 
+// noSet stands for a nil Set.
+var noSet = &Set{locks: []*Lock{noLock}}
+
 // Locks returns the lock of each name, in the caller's order: for its Fence or Reveal. A Release of one of them ends
 // the Set.
-func (s *Set) Locks() []*Lock { return slices.Clone(s.locks) }
+func (s *Set) Locks() []*Lock {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.locks)
+}
 
 // Format prints the number of names, and the first name, for every verb; never a token.
 func (s *Set) Format(f fmt.State, _ rune) {
@@ -32,12 +40,12 @@ func (s *Set) Format(f fmt.State, _ rune) {
 
 // Until returns the earliest end of validity of the locks, by the local clock. No I/O.
 func (s *Set) Until() time.Time {
-	return slices.MinFunc(s.locks, func(a, b *Lock) int { return a.Until().Compare(b.Until()) }).Until()
+	return slices.MinFunc(cmp.Or(s, noSet).locks, func(a, b *Lock) int { return a.Until().Compare(b.Until()) }).Until()
 }
 
 // HeldOn is Lock.HeldOn of the name that the fewest masters have.
 func (s *Set) HeldOn() (masters, total int) {
-	return slices.MinFunc(s.locks, func(a, b *Lock) int { return cmp.Compare(a.lease.heldOn.Load(), b.lease.heldOn.Load()) }).HeldOn()
+	return slices.MinFunc(cmp.Or(s, noSet).locks, func(a, b *Lock) int { return cmp.Compare(a.lease.heldOn.Load(), b.lease.heldOn.Load()) }).HeldOn()
 }
 
 // Valid reports whether all locks can be relied on at this moment, as Lock.Valid does. No I/O.
@@ -48,6 +56,9 @@ func (s *Set) Err() error { return s.first(func(i int) error { return s.locks[i]
 
 // first returns the first error of the locks, with the name.
 func (s *Set) first(of func(i int) error) error {
+	if s == nil {
+		return ErrNotHeld
+	}
 	for i, l := range s.locks {
 		if err := of(i); err != nil {
 			return ofName(l.Name(), err)
@@ -60,6 +71,7 @@ func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, er
 
 // Done returns a channel that is closed when the Set is released or one lock is lost.
 func (s *Set) Done() <-chan struct{} {
+	s = cmp.Or(s, noSet)
 	s.once.Do(func() {
 		s.context, _ = s.Context(context.Background())
 		context.AfterFunc(s.context, s.stopRenewals)
@@ -69,7 +81,7 @@ func (s *Set) Done() <-chan struct{} {
 
 // Context is Lock.Context of all locks: it ends when the Set is released or one lock is lost.
 func (s *Set) Context(parent context.Context) (context.Context, context.CancelFunc) {
-	return contextOf(parent, s.locks...)
+	return contextOf(parent, cmp.Or(s, noSet).locks...)
 }
 
 // KeepAlive is Lock.KeepAlive of all locks, until one is lost. Their renewals go out together.
@@ -89,7 +101,7 @@ func (s *Set) WarnBefore(left time.Duration, fn func()) error {
 
 // stopRenewals ends the renewals of the locks that are still held.
 func (s *Set) stopRenewals() {
-	for _, l := range s.locks {
+	for _, l := range cmp.Or(s, noSet).locks {
 		if l.lock(); l.end == nil {
 			l.kept = false
 		}
@@ -100,11 +112,11 @@ func (s *Set) stopRenewals() {
 // Extend is Lock.Extend of all locks, side by side. It returns nil if all were extended, else the error of
 // one that was not, with its name; the others may have been extended.
 func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
-	ttl, err := s.locks[0].lease.e.cfg.lease(ttl)
-	if err != nil {
+	if err := s.Err(); err != nil {
 		return err
 	}
-	if err := s.Err(); err != nil {
+	ttl, err := s.locks[0].lease.e.cfg.lease(ttl)
+	if err != nil {
 		return err
 	}
 	begun, wanted := make([]*extension, len(s.locks)), clock.Now().Add(ttl)
@@ -121,6 +133,9 @@ func (s *Set) Extend(ctx context.Context, ttl time.Duration) error {
 // Release gives all names up, as Lock.Release does, side by side. It returns nil if all were handed over or
 // deleted, else the error of one that was not, with its name.
 func (s *Set) Release(ctx context.Context) error {
+	if s == nil {
+		return ErrNotHeld
+	}
 	errs := s.locks[0].lease.e.ReleaseMany(ctx, s.locks)
 	if errs == nil {
 		return nil

@@ -459,7 +459,7 @@ var engines = []fault{
 	},
 	{
 		what: "a set is valid until its last lock ends", file: "engine/set.go",
-		old: "return slices.MinFunc(s.locks, func(a, b *Lock) int { return a.Until()", new: "return slices.MaxFunc(s.locks, func(a, b *Lock) int { return a.Until()",
+		old: "return slices.MinFunc(cmp.Or(s, noSet).locks, func(a, b *Lock) int { return a.Until()", new: "return slices.MaxFunc(cmp.Or(s, noSet).locks, func(a, b *Lock) int { return a.Until()",
 		tests: "engine TestSetIsAsGoodAsTheWorstOfItsLocks",
 	},
 	{
