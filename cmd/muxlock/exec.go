@@ -26,7 +26,6 @@ const execName = "exec"
 type execFlags struct {
 	claim
 	grace, hold time.Duration
-	fenceEnv    string
 }
 
 func execCommand(s *settings, log io.Writer) *cobra.Command {
@@ -124,7 +123,7 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
 	fs.DurationVar(&f.hold, "hold-at-least", 0, "keep the lock for at least this long, even after the command has ended; may be above --max-ttl")
 	fs.BoolVar(&f.shared, "shared", false, "hold NAME beside others that share it")
 	fs.IntVar(&f.permits, "permits", 0, "hold one of so many permits of NAME, 1 to 64")
-	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; implies --fencing")
+	fs.StringVar(&f.fenceEnv, "fence-env", fenceVariable, "environment variable for the fencing token; implies --fencing")
 	return cmd
 }
 
@@ -202,9 +201,12 @@ func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {
 		c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, fence) })
 	case cfg.Fencing:
 		c.Env = append(c.Env, fence+h.fences())
+		if f.fenceEnv != fenceVariable && strings.HasPrefix(f.fenceEnv, variablePrefix) {
+			c.Env = append(c.Env, fenceVariables+"="+os.Getenv(fenceVariables)+" "+f.fenceEnv)
+		}
 	}
 	if f.permits > 0 {
-		c.Env = append(c.Env, "MUXLOCK_SLOT="+strconv.Itoa(h.lock.(*engine.Lock).Slot()))
+		c.Env = append(c.Env, slotVariable+"="+strconv.Itoa(h.lock.(*engine.Lock).Slot()))
 	}
 	return h.run(c, signals, f.grace, f.hold, cmd.ErrOrStderr())
 }

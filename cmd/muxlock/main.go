@@ -61,9 +61,10 @@ func main() {
 	os.Exit(code)
 }
 
-// root returns muxlock with all its commands. exec and lock write their messages to log, the others to standard error.
+// root returns muxlock with all its commands. exec and lock write their messages to log, the others to standard error. Warnings
+// about settings go to log.
 func root(log io.Writer) *cobra.Command {
-	set := newSettings()
+	set := newSettings(log)
 	cmd := &cobra.Command{
 		Use:   "muxlock",
 		Short: "Run commands under locks on independent Redis masters",

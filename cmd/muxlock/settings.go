@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +27,9 @@ the file of --config or MUXLOCK_CONFIG. The file has one variable per line:
   MUXLOCK_USER=locks
   MUXLOCK_PASSWORD_FILE=/run/secrets/locks
 
+A variable of the environment that is close to a setting's, as MUXLOCK_MAXTTL is, is refused.
+Muxlock warns of others that begin with MUXLOCK_, unless exec or Kubernetes sets them.
+
 A password comes from the file of --password-file or MUXLOCK_PASSWORD_FILE, or from
 MUXLOCK_PASSWORD. There is no flag for it: ps would show it to others. The URL of a master
 may have a password too, which overrides these.`
@@ -31,6 +37,7 @@ may have a password too, which overrides these.`
 // settings are the global flags: what all processes that share locks agree on, and how to log in.
 type settings struct {
 	flags *pflag.FlagSet // one per setting, and one for the password, which the command line does not have
+	log   io.Writer      // for warnings; writes to it do not block
 
 	config        string
 	masters       string
@@ -46,13 +53,14 @@ type settings struct {
 	durable       bool
 	fresh         bool
 
+	fenceEnv string // the variable that exec's --fence-env names
 	replaced string // where groups are that masters take the place of; "": nowhere
 }
 
 const passwordName = "password"
 
-func newSettings() *settings {
-	s := &settings{flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
+func newSettings(log io.Writer) *settings {
+	s := &settings{flags: pflag.NewFlagSet("", pflag.ContinueOnError), log: log}
 	fs := s.flags
 	fs.StringVar(&s.config, "config", "", "`file` of settings")
 	fs.StringVar(&s.masters, "masters", "", "the masters: host:port, redis://, rediss:// (TLS) or unix://, separated by commas")
@@ -87,6 +95,50 @@ const variablePrefix = "MUXLOCK_"
 // variable returns the name that a setting has in the environment and in a file.
 func variable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// variables returns the variables of all settings.
+func (s *settings) variables() (all []string) {
+	s.flags.VisitAll(func(f *pflag.Flag) { all = append(all, variable(f.Name)) })
+	return all
+}
+
+// Variables that exec sets for its command.
+const (
+	fenceVariable  = "MUXLOCK_FENCE" // unless --fence-env names another one
+	slotVariable   = "MUXLOCK_SLOT"
+	fenceVariables = "MUXLOCK_FENCE_VARIABLES" // the variables of --fence-env that a muxlock might take for settings, separated by spaces
+)
+
+// ofKubernetes matches the variables that Kubernetes sets for services whose names begin with muxlock.
+var ofKubernetes = regexp.MustCompile(`^MUXLOCK_(\w+_)?(PORT|SERVICE)(_|$)`)
+
+// checkEnvironment refuses a variable whose name is close to that of a setting. It warns of others that begin as settings do,
+// except those that an exec around this process or Kubernetes has set.
+func (s *settings) checkEnvironment() error {
+	known := s.variables()
+	leftAlone := append(strings.Fields(os.Getenv(fenceVariables)), fenceVariables, fenceVariable, slotVariable, s.fenceEnv)
+	var others []string
+	for _, v := range os.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case value == "" || !strings.HasPrefix(name, variablePrefix) || slices.Contains(known, name):
+		case slices.Contains(leftAlone, name) || ofKubernetes.MatchString(name):
+		case suggestion(name, "", known) != "":
+			return noSetting("the environment", name, known)
+		default:
+			others = append(others, name)
+		}
+	}
+	if others != nil {
+		say(s.log, "%s", noSetting("the environment", strings.Join(others, ", "), nil))
+	}
+	return nil
+}
+
+// noSetting is the error about a variable that is no setting.
+func noSetting(where, name string, known []string) error {
+	return usagef("%s: there is no setting %s%s", where, name, suggestion(name, "", known))
 }
 
 // engineConfig completes the settings from the environment and the file, and returns them as the configuration of one
@@ -143,7 +195,7 @@ func parseGroups(flag, text string) (map[string][]string, error) {
 
 // groupsConfig completes the settings from the environment and the file, and returns them as an engine's configuration.
 func (s *settings) groupsConfig() (cfg groups.Config, err error) {
-	if err := s.complete("the environment", os.LookupEnv); err != nil {
+	if err := cmp.Or(s.checkEnvironment(), s.complete("the environment", os.LookupEnv)); err != nil {
 		return cfg, err
 	}
 	if s.config != "" {
@@ -224,9 +276,7 @@ func (s *settings) read(name string) (map[string]string, error) {
 	if err != nil {
 		return nil, usagef("--config: %w", err)
 	}
-	var known []string
-	s.flags.VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
-	values := map[string]string{}
+	known, values := s.variables(), map[string]string{}
 	for n, line := range strings.Split(string(text), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -240,7 +290,7 @@ func (s *settings) read(name string) (map[string]string, error) {
 		case variable == "MUXLOCK_CONFIG":
 			return nil, usagef("%s: a file names no other file of settings", at)
 		case !slices.Contains(known, variable):
-			return nil, usagef("%s: there is no setting %s%s", at, variable, suggestion(variable, "", known))
+			return nil, noSetting(at, variable, known)
 		case twice:
 			return nil, usagef("%s: %s is there twice", at, variable)
 		}

@@ -238,6 +238,53 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 	}
 }
 
+func TestAVariableCloseToASettingIsRefusedAndAnotherWarnsOnce(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"MUXLOCK_MAXTTL": "MUXLOCK_MAX_TTL", "MUXLOCK_PREFX": "MUXLOCK_PREFIX", "MUXLOCK_prefix": "MUXLOCK_PREFIX", "MUXLOCK_MASTER": "MUXLOCK_MASTER_TIMEOUT or MUXLOCK_MASTERS",
+		"MUXLOCK_CONFIGS": "MUXLOCK_CONFIG", "MUXLOCK_PASSWORDFILE": "MUXLOCK_PASSWORD_FILE", "MUXLOCK_TLS": "MUXLOCK_TLS_CA or MUXLOCK_TLS_CERT or MUXLOCK_TLS_KEY",
+	} {
+		for command, code := range map[string]int{"exec name -- true": exitOurs, "lock name": exitOurs, "status name": exitUsage, "ls": exitUsage, "doctor": exitUsage, "masters status": exitUsage} {
+			stdout, stderr, got := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere, name+"=secret"), strings.Fields(command)...)
+			require.Equal(t, code, got, command)
+			require.Empty(t, stdout)
+			first, _, _ := strings.Cut(stderr, "\n")
+			require.Equal(t, "muxlock: the environment: there is no setting "+name+"; did you mean "+want+"?", first)
+		}
+	}
+	s := newSet(t)
+	ours := []string{"MUXLOCK_TEST_SERVERS=a", "MUXLOCK_REQUIRE_REDIS=1", "MUXLOCK_SERVER=a", "MUXLOCK_MODEL=all", "MUXLOCK_VALIDATE=1", "MUXLOCK_TALKER=a"}
+	s.env = append(s.env, append(ours, "MUXLOCK_TTL=", "MUXLOCK_PREFX=")...) // empty is not set
+	stdout, stderr, code := s.run(t, "exec", "name", "--", "echo", "ran")
+	require.Zero(t, code)
+	require.Equal(t, "ran\n", stdout)
+	line, more, _ := strings.Cut(stderr, "\n")
+	require.Empty(t, more)
+	_, names, _ := strings.Cut(line, "muxlock: the environment: there is no setting ")
+	var want []string
+	for _, v := range ours {
+		want = append(want, strings.Split(v, "=")[0])
+	}
+	require.ElementsMatch(t, want, strings.Split(names, ", "))
+}
+
+func TestVariablesOfExecAndKubernetesAreNoMistakes(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	const inner = `"$0" exec --ttl 4s --fence-env MUXLOCK_MAXTTL b -- sh -c 'echo $MUXLOCK_PREFX $MUXLOCK_MAXTTL; "$0" status -o json b >/dev/null' "$0"`
+	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "--fence-env", "MUXLOCK_PREFX", "a", "--", "sh", "-c", inner, binary)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	require.Len(t, strings.Fields(stdout), 2)
+
+	s.env = append(s.env, "MUXLOCK_FENCE=7", "MUXLOCK_SLOT=1", "MUXLOCK_USERS=7",
+		"MUXLOCK_PORT=tcp://10.0.0.1:6379", "MUXLOCK_PORT_6379_TCP_ADDR=10.0.0.1", "MUXLOCK_SERVICE_HOST=10.0.0.1", "MUXLOCK_SERVICE_PORT_REDIS=6379",
+		"MUXLOCK_MASTERS_PORT=tcp://10.0.0.1:6379", "MUXLOCK_MASTERS_SERVICE_HOST=10.0.0.1")
+	_, stderr, code = s.run(t, "exec", "--ttl", "4s", "--fence-env", "MUXLOCK_USERS", "a", "--", "true")
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+}
+
 func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
