@@ -41,6 +41,8 @@ type contender struct {
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool, kind waiterKind) (*Lock, error) {
+	ctx, stop := waiting(ctx)
+	defer stop()
 	c := e.newContender(most, waitWhenFull, kind)
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
@@ -80,6 +82,9 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 	c.asked = clock.Now()
 	c.begin = c.asked
 	if err := ctx.Err(); err != nil {
+		if d, ok := ctx.Value(waitKey{}).(time.Duration); ok && d <= 0 {
+			return invalid("d", "of WithWait is %v, not positive; TryAcquire and its like make a single attempt", d)
+		}
 		return e.notAcquired(name, c.asked, 0, e.unlessKnown(c.name, errUnanswered, err))
 	}
 	if !c.waitWhenFull && e.at(c.name).Full() { // refused before it costs more

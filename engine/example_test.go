@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"slices"
@@ -54,6 +55,41 @@ func ExampleEngine_Do() {
 	if errors.Is(err, engine.ErrLost) {
 		log.Print("the lock was lost while the report was made: ", err)
 	}
+}
+
+// A request waits for its lock for a moment. Its work may take as long as the client stays.
+func ExampleWithWait() {
+	locks := onMastersOfThisProcess() // yours is from engine.New
+	defer locks.Close()
+	ship := func(w http.ResponseWriter, r *http.Request) {
+		ctx := engine.WithWait(r.Context(), 300*time.Millisecond)
+		err := locks.Do(ctx, "order/42", 10*time.Second, send)
+		switch notAcquired := errors.Is(err, engine.ErrNotAcquired); {
+		case err == nil:
+			w.WriteHeader(http.StatusNoContent)
+		case notAcquired && errors.Is(err, engine.ErrTaken):
+			http.Error(w, "somebody else is at this order", http.StatusConflict)
+		case errors.Is(err, engine.ErrOverloaded):
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+		case notAcquired: // too few masters answer
+			http.Error(w, "try again later", http.StatusServiceUnavailable)
+		default: // of send, or the lock was lost meanwhile
+			http.Error(w, "the order may have been shipped", http.StatusInternalServerError)
+		}
+	}
+	other, err := locks.Acquire(context.Background(), "order/42", 10*time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		answer := httptest.NewRecorder()
+		ship(answer, httptest.NewRequest("POST", "/orders/42/ship", nil))
+		fmt.Println(answer.Code)
+		_ = other.Release(context.Background())
+	}
+	// Output:
+	// 409
+	// 204
 }
 
 // A worker takes a page of rows, and works on those that no other has.

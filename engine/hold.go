@@ -48,7 +48,7 @@ func hold(ctx context.Context, l held, fn func(context.Context) error) (err erro
 			err = oneline.Join(err, lost) // the lock is gone: Release says no more
 		}
 	}()
-	during, cancel := l.Context(ctx)
+	during, cancel := l.Context(withoutWait(ctx))
 	defer cancel()
 	if err := l.KeepAlive(0); err != nil {
 		return nil // lost already; the deferred function says so

@@ -34,7 +34,8 @@ var errEnding = errors.New("muxlock: validity is about to end")
 // ttl, of 3 s at most. If fn panics, the lock is released.
 //
 // Lead releases the lock at the masters and never hands it over within the process, so that the candidates of
-// all processes have their turn. Config.MaxAttempts does not bound Lead. fn gets the lock for its Fence. Each
+// all processes have their turn. Config.MaxAttempts does not bound Lead. A budget of WithWait bounds each campaign: Lead
+// returns when one has not won by then. fn gets the lock for its Fence. Each
 // write of a leader should carry the fence: a stopped process believes that it leads until it checks. Only
 // Lead may call the lock's WarnBefore and Release.
 //

@@ -26,6 +26,8 @@ type Result struct {
 //
 // Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
+	ctx, stop := waiting(ctx)
+	defer stop()
 	results := make([]Result, len(names))
 	asked, index := make([]contender, 0, len(names)), make([]int, 0, len(names))
 	reqs := make([]pipeline.Request, 0, len(names))

@@ -45,6 +45,8 @@ type permitContender struct {
 const firstAsked = 8
 
 func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
+	ctx, stop := waiting(ctx)
+	defer stop()
 	if limit < 1 || limit > inside.MostPermits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, inside.MostPermits)
 	}

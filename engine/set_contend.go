@@ -32,6 +32,8 @@ type setContender struct {
 }
 
 func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, waitWhenFull bool) (*Set, error) {
+	ctx, stop := waiting(ctx)
+	defer stop()
 	keys, err := e.cfg.keys(names)
 	if err != nil {
 		return nil, err
