@@ -92,7 +92,8 @@ func ExampleWithWait() {
 	// 204
 }
 
-// A worker takes a page of rows, and works on those that no other has.
+// A worker takes a page of rows, and works off those that no other has. All are renewed from the start, since the turn of
+// the last one comes late.
 func ExampleEngine_AcquireMany() {
 	locks := onMastersOfThisProcess() // yours is from engine.New
 	defer locks.Close()
@@ -101,25 +102,30 @@ func ExampleEngine_AcquireMany() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var held []*engine.Lock
+	defer other.Release(ctx)
+
+	var page []*engine.Lock
 	for i, r := range locks.AcquireMany(ctx, rows, 10*time.Second) {
-		if errors.Is(r.Err, engine.ErrTaken) {
-			continue // somebody works on it
-		}
-		if r.Err != nil {
+		switch {
+		case r.Err == nil:
+			_ = r.Lock.KeepAlive(0)
+			page = append(page, r.Lock)
+		case !errors.Is(r.Err, engine.ErrTaken): // else somebody works on it
 			log.Print(rows[i], ": ", r.Err)
-			continue
 		}
-		held = append(held, r.Lock)
 	}
-	for _, lock := range held {
-		fmt.Println("at work on", lock.Name())
+	defer locks.ReleaseMany(context.WithoutCancel(ctx), page) // what an error or a panic leaves
+	for _, lock := range page {
+		held, cancel := lock.Context(ctx) // it has ended if the lock was lost before its turn
+		if held.Err() == nil && send(held) == nil {
+			fmt.Println("done with", lock.Name())
+		}
+		cancel()
+		_ = lock.Release(context.WithoutCancel(ctx))
 	}
-	fmt.Println(locks.ReleaseMany(ctx, append(held, other)))
 	// Output:
-	// at work on row/1
-	// at work on row/3
-	// []
+	// done with row/1
+	// done with row/3
 }
 
 // A transfer needs both accounts. Transfers of others may want them in another order.

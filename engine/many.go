@@ -17,8 +17,10 @@ type Result struct {
 
 // AcquireMany is TryAcquire for each of many names in one call: for a worker that locks a page of rows and
 // works on the rows that it gets. One round trip asks for all names. The results are in the order of
-// names. Each lock stands alone: it is renewed, lost and released by itself. A name given twice is
-// ErrTaken the second time.
+// names. A name given twice is ErrTaken the second time.
+//
+// Each lock stands alone: it is renewed, lost and released by itself. Working off a page may take longer than
+// ttl. So keep each lock alive at once, and work on a row under its lock's Context.
 //
 // AcquireMany returns when the last name is decided: within about twice Config.MasterTimeout, with Fencing
 // within twice that, or when ctx ends. One name that a hung master leaves undecided costs all others
