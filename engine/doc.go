@@ -136,7 +136,8 @@
 // notify it that the key has changed, or until the lease runs out. Notification uses client
 // tracking, over a second connection to each master, opened when it is first needed. Where masters
 // cannot notify (an old server, an ACL without client|tracking and client|caching), the contender
-// asks again every Config.RetryHeld.
+// asks again every Config.RetryHeld. Where more names are tracked than tracking-table-max-keys, the
+// notifications say nothing. Then a contender outside of a line learns of a release up to 1 s late.
 //
 // Contenders of several processes stand in line at the masters, from the first refusal on. Release
 // passes the lock to the next in line: each master sets that contender's token and notifies its

@@ -43,6 +43,7 @@ type fake struct {
 	dials       []time.Time
 	log         []logged               // what was executed, in order
 	tracked     map[string][]*fakeConn // notified when a name changes, once
+	table       int                    // tracking-table-max-keys; 0: no limit
 	// hook, if set, answers a command in the server's place; "" leaves it to the server.
 	hook func(args []string) string
 }
@@ -270,6 +271,12 @@ func (c *fakeConn) replyLocked(reply string) {
 // trackLocked is CLIENT TRACKING ON OPTIN: the command after CLIENT CACHING YES arms its key.
 func (c *fakeConn) trackLocked(args []string, reply string) {
 	f := c.f
+	if f.table > 0 && len(f.tracked) > f.table { // as a server does before each command
+		for name := range f.tracked {
+			f.touchLocked(name)
+			break
+		}
+	}
 	if c.caching && args[0] == "PTTL" && reply[0] == ':' {
 		f.tracked[args[1]] = append(f.tracked[args[1]], c)
 	}

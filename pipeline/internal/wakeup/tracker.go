@@ -54,6 +54,15 @@ const maxRead = 256
 // wasted whenever the other masters' pushes are on their way.
 const readAgainAfter = time.Millisecond
 
+// A push is in vain if the next read finds the lease as it was: the server's table of tracked names is full, so each read
+// evicts another name, whose client is told that it has changed. (300 names awaited, a table for 100: 75,000
+// commands/s, 25 times those of a large table.) From the mostVain-th in a row on, a push is not taken for a change,
+// and the name is read later: each time twice as late, up to readAgainAfter<<(longestVain-mostVain), a second.
+const (
+	mostVain    = 3
+	longestVain = mostVain + 10
+)
+
 // KeepTracking is the least time for which a connection stays open while nobody waits. Some 30
 // pings cost the server as much as a new connection with TLS.
 const KeepTracking = 30 * time.Second
@@ -192,6 +201,7 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 			return false // the connection ended in the middle
 		}
 	}
+	took := time.Since(start)
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
 	if t.connection != connection {
@@ -218,34 +228,34 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 		if err != nil {
 			left = -3
 		}
-		t.applyLocked(sub, armed, left, start)
+		t.applyLocked(sub, armed, left, start, took)
 	}
 	return true
 }
 
-// applyLocked notes the result of a read: milliseconds to live, as PTTL returns them, or -3 for no
-// answer.
-func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start time.Time) {
+// applyLocked notes the result of a read that took so long: milliseconds to live, as PTTL returns them, or
+// -3 for no answer.
+func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start time.Time, took time.Duration) {
 	if t.wakeups.names[sub.name] != sub {
 		return // nobody waits for the name any more; later waiters have another subscription
 	}
 	o := &sub.observations[t.index]
-	pushed := o.pushed
-	*o = observation{armed: armed}
+	pushed, before, now := o.pushed, o.before, sight{}
 	switch {
 	case left >= 0:
 		// A key lives through the whole of its last millisecond.
-		o.state, o.ends = held, start.Add(time.Duration(left+1)*time.Millisecond)
+		now = sight{state: held, ends: start.Add(time.Duration(left+1) * time.Millisecond), slack: took + time.Millisecond}
 	case left == -1:
-		o.state = held
+		now.state = held
 	case left == -2:
-		o.state = absent
+		now.state = absent
 	default:
-		o.armed = false
+		armed = false
 	}
+	*o = observation{sight: now, armed: armed, last: now, vain: o.judged(now)}
 	if pushed { // the change came before or after the read: unknown
-		o.armed = false
-		t.queueLocked(sub)
+		o.armed, o.doubted = false, !before
+		t.readAgainLocked(sub, 0)
 	}
 	t.wakeups.settleLocked(sub)
 }
@@ -268,7 +278,7 @@ func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 		if err != nil {
 			continue
 		}
-		if sub := t.wakeups.names[name]; sub != nil && !t.unread[sub] {
+		if sub := t.wakeups.names[name]; sub != nil && !t.unread[sub] && !sub.observations[t.index].later {
 			t.pushedLocked(sub)
 			t.wakeups.settleLocked(sub)
 		}
@@ -283,13 +293,35 @@ func (t *tracker) pushedLocked(sub *subscription) {
 		o.pushed = true
 		return
 	}
-	state := unseen
-	if o.state == held {
-		state = changed
+	o.armed, o.doubted = false, true
+	switch {
+	case o.state != held:
+		o.sight = sight{}
+	case o.vain < mostVain:
+		o.sight = sight{state: changed}
 	}
-	*o = observation{state: state}
-	if len(t.unread) == 0 { // else a read is due anyway
-		time.AfterFunc(readAgainAfter, t.signal)
+	t.readAgainLocked(sub, readAgainAfter)
+}
+
+// readAgainLocked has a pushed name read after a delay. The delay is longer the more pushes were in vain.
+func (t *tracker) readAgainLocked(sub *subscription, after time.Duration) {
+	o := &sub.observations[t.index]
+	switch {
+	case o.vain >= mostVain:
+		o.later = true
+		time.AfterFunc(readAgainAfter<<(o.vain-mostVain), func() {
+			t.wakeups.mu.Lock()
+			defer t.wakeups.mu.Unlock()
+			if t.wakeups.names[sub.name] == sub && o.later { // else the connection was lost, or nobody waits
+				o.later = false
+				t.queueLocked(sub)
+			}
+		})
+		return
+	case after == 0:
+		t.signal()
+	case len(t.unread) == 0: // else a read is due anyway
+		time.AfterFunc(after, t.signal)
 	}
 	t.unread[sub] = true
 }

@@ -18,6 +18,11 @@
 // than a quorum would push (tracking refused, connection lost), the waiter polls as it would
 // without notifications.
 //
+// A server has a table of tracked names (tracking-table-max-keys). If it is full, each read evicts another name, whose
+// client gets a push like any other. Such a push is in vain: the next read finds the same lease. A name with some of
+// these in a row is woken by reads alone, ever more rarely (mostVain). It is still remembered when its waiter comes
+// back, since a push may have woken it. A release, as soon as it is read, makes the name's pushes count again.
+//
 // A wake-up is a hint. Nothing here grants or votes. A waiter that wakes asks the masters like any
 // other caller, and no rule of the lock depends on when it does.
 package wakeup
@@ -46,14 +51,18 @@ type Wakeups struct {
 	trackers []*tracker    // one per master; fixed
 	running  sync.WaitGroup
 
-	mu    sync.Mutex // guards the following, and some fields of the trackers
-	names map[string]*subscription
-	room  int         // the largest number of names since the maps were made
-	ends  []time.Time // scratch of settleLocked
+	mu     sync.Mutex // guards the following, and some fields of the trackers
+	names  map[string]*subscription
+	room   int                      // the largest number of names since the maps were made
+	ends   []time.Time              // scratch of settleLocked
+	pushed map[string][]observation // of names that are not awaited, for waiters who come back; at most mostPushed
 }
 
 // roomFrom is the number of names from which on the maps are shrunk.
 const roomFrom = 1024
+
+// mostPushed bounds pushed.
+const mostPushed = 1 << 13
 
 // A subscription is a name that somebody awaits. It ends with its last waiter.
 type subscription struct {
@@ -67,13 +76,25 @@ type subscription struct {
 //	unseen --read--> absent or held   armed, if the server tracks
 //	held ----push--> changed          may be free; is read again
 //	absent --push--> unseen           probably taken; is read again
+//	held ----push--> held             after some pushes in vain; is read later
 //	any --connection lost--> unseen   is read again
 type observation struct {
-	state   uint8
-	armed   bool      // the next change will be pushed
-	reading bool      // a read is on the wire
-	pushed  bool      // a push came during the read
-	ends    time.Time // if held: when the key will have expired; zero: never
+	sight
+	armed   bool  // the next change will be pushed
+	reading bool  // a read is on the wire
+	pushed  bool  // a push came during the read
+	later   bool  // a read is due later
+	before  bool  // armed for earlier waiters: a push during the first read may be of that time
+	doubted bool  // a push came after last
+	vain    uint8 // pushes in vain (mostVain)
+	last    sight // what the last read found
+}
+
+// A sight is what a read finds, or a push makes of it.
+type sight struct {
+	state uint8
+	ends  time.Time     // if held: when the key will have expired; zero: never
+	slack time.Duration // how much later the same end may be read again
 }
 
 const (
@@ -88,6 +109,21 @@ func (o *observation) fresh(now time.Time) bool {
 	return o.armed && (o.state != held || o.ends.IsZero() || now.Before(o.ends))
 }
 
+// judged returns the pushes in vain after a read. An end that has moved out halves them: the lease was extended, or
+// another one has taken its place.
+func (o *observation) judged(now sight) uint8 {
+	last, d := o.last, now.ends.Sub(o.last.ends)
+	switch {
+	case !o.doubted:
+		return o.vain
+	case now.state == unseen || now.state != last.state || now.ends.IsZero() != last.ends.IsZero() || -d > now.slack:
+		return 0
+	case d > last.slack:
+		return o.vain / 2
+	}
+	return min(o.vain+1, longestVain)
+}
+
 // A Waiter waits for a name: for Free and for the Timer.
 type Waiter struct {
 	sub    *subscription
@@ -100,7 +136,7 @@ type Waiter struct {
 // New starts a tracker for each master. The trackers end with ctx, and Wait waits for them. The
 // options must come from conn.Limited.
 func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeout time.Duration) *Wakeups {
-	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription)}
+	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription), pushed: make(map[string][]observation)}
 	for i, option := range masters {
 		t := &tracker{wakeups: u, index: i, option: option, wake: make(chan struct{}, 1), unread: make(map[*subscription]bool)}
 		u.trackers = append(u.trackers, t)
@@ -122,7 +158,10 @@ func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 	defer u.mu.Unlock()
 	sub := u.names[name]
 	if sub == nil {
-		sub = &subscription{name: name, observations: make([]observation, len(u.trackers))}
+		sub = &subscription{name: name, observations: u.pushed[name]}
+		if delete(u.pushed, name); sub.observations == nil {
+			sub.observations = make([]observation, len(u.trackers))
+		}
 		u.names[name] = sub
 		u.room = max(u.room, len(u.names))
 	}
@@ -130,8 +169,8 @@ func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 	sub.waiters = append(sub.waiters, w)
 	now := time.Now()
 	for m, t := range u.trackers {
-		if o := &sub.observations[m]; !o.fresh(now) && !o.reading && !t.unread[sub] {
-			*o = observation{}
+		if o := &sub.observations[m]; !o.fresh(now) && !o.reading && !o.later && !t.unread[sub] {
+			o.armed, o.sight = false, sight{}
 			t.queueLocked(sub)
 		}
 	}
@@ -156,6 +195,7 @@ func (u *Wakeups) Leave(w *Waiter) {
 
 func (u *Wakeups) forgetLocked(sub *subscription) {
 	delete(u.names, sub.name)
+	u.rememberLocked(sub)
 	for _, t := range u.trackers {
 		delete(t.unread, sub)
 	}
@@ -168,13 +208,26 @@ func (u *Wakeups) forgetLocked(sub *subscription) {
 	}
 }
 
+// rememberLocked keeps what tells pushes in vain from others.
+func (u *Wakeups) rememberLocked(sub *subscription) {
+	for i, o := range sub.observations {
+		sub.observations[i] = observation{before: o.armed, doubted: o.doubted || o.pushed, vain: o.vain, last: o.last}
+	}
+	if slices.ContainsFunc(sub.observations, func(o observation) bool { return o.doubted || o.vain > 0 }) {
+		if len(u.pushed) == mostPushed {
+			clear(u.pushed)
+		}
+		u.pushed[sub.name] = sub.observations
+	}
+}
+
 // settleLocked wakes the waiters of sub, or sets their timers. It follows every change of an
 // observation.
 func (u *Wakeups) settleLocked(sub *subscription) {
 	free, armed, quorum := 0, 0, u.quorum
 	u.ends = u.ends[:0]
-	for _, o := range sub.observations {
-		if o.armed {
+	for m, o := range sub.observations {
+		if t := u.trackers[m]; o.armed || o.later || t.tracked && (o.reading || t.unread[sub]) {
 			armed++
 		}
 		switch {
