@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -44,7 +45,8 @@ func (m *master) serve() (cause error) {
 			}
 		}
 		if !ok {
-			return fmt.Errorf("%w: nothing was asked", conn.ErrUnexpected)
+			reply, err := resp.Read(s.In) // a server that closes may say why
+			return fmt.Errorf("%w: nothing was asked", cmp.Or(reply.Err(), err, conn.ErrUnexpected))
 		}
 		var err error
 		if m.replies, err = s.ReadReplies(f.commands(), m.replies[:0]); err != nil {

@@ -106,3 +106,18 @@ func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
 		require.Equal(t, 3, b.up())
 	})
 }
+
+func TestMasterThatSpeaksUnaskedIsSetAsideWithItsWords(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		causes := make(chan error, 1)
+		b.cfg.Changed = func(_ string, up bool, cause error) {
+			if !up {
+				causes <- cause
+			}
+		}
+		b.started()
+		f := b.fakes[0]
+		f.set(func() { f.conns[0].outbox = append(f.conns[0].outbox, "-ERR going away\r\n"...) })
+		require.EqualError(t, <-causes, "going away: nothing was asked")
+	})
+}

@@ -1,11 +1,14 @@
 package guard
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -113,6 +116,92 @@ func TestErrorShowsWhatAnswered(t *testing.T) {
 	_, err := read(t, "HTTP/1.1 400 Bad Request\r\n\r\n"+strings.Repeat("x", 200), 1<<20, 1)
 	require.ErrorContains(t, err, `"HTTP/1.1 400 Bad Request`)
 	require.Less(t, len(err.Error()), 200)
+}
+
+// Whatever words a server has for it, rueidis goes on in RESP2, on the same connection.
+func TestRefusedHelloIsAnsweredInRESP2(t *testing.T) {
+	for _, password := range []string{"", "HELLO"} {
+		for _, refusal := range []string{"-ERR protocol version not supported", "-NOPROTO no", "-no", "-ERR unknown command 'HELLO'", "-NOAUTH Authentication required."} {
+			server, client := net.Pipe()
+			var asked []string // read once ended is closed
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				defer server.Close()
+				for in := bufio.NewReader(server); ; {
+					words, err := resp.ReadList(in)
+					if err != nil {
+						return
+					}
+					reply := "+OK\r\n"
+					switch asked = append(asked, words[0].Text); words[0].Text {
+					case "HELLO":
+						reply = refusal + "\r\n"
+					case "PING":
+						reply = "-ERR no\r\n"
+					}
+					if _, err := server.Write([]byte(reply)); err != nil {
+						return
+					}
+				}
+			}()
+			c, err := rueidis.NewClient(Option(rueidis.ClientOption{
+				InitAddress: []string{"a:1"}, Username: password, Password: password, ForceSingleClient: true, DisableCache: true, DisableRetry: true, SelectDB: 1,
+				DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return client, nil },
+			}))
+			require.NoError(t, err, refusal)
+			require.ErrorContains(t, c.Do(t.Context(), c.B().Ping().Build()).Error(), "no", "an error as such")
+			c.Close()
+			<-ended
+			require.Equal(t, password != "", slices.Contains(asked, "AUTH"))
+			require.Contains(t, asked, "SELECT")
+		}
+	}
+}
+
+func TestRefusedPasswordIsNoRefusedHello(t *testing.T) {
+	s := &server{text: bytes.NewReader([]byte("-WRONGPASS invalid\r\n+OK\r\n+OK\r\n")), pieces: 1 << 20}
+	_, err := rueidis.NewClient(Option(rueidis.ClientOption{InitAddress: []string{"a:1"}, ForceSingleClient: true, DisableCache: true, DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+		return s, nil
+	}}))
+	require.EqualError(t, err, "WRONGPASS invalid")
+}
+
+// A server may say why it closes, before it has read what it was sent.
+func TestErrorAtTheEndOfAConnectionHasWhatTheServerSaid(t *testing.T) {
+	const says = "ERR max number of clients reached"
+	for name, end := range map[string]func(*net.TCPConn) error{
+		"end":   func(c *net.TCPConn) error { return c.CloseWrite() },
+		"reset": func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer l.Close()
+			connected, ended := make(chan struct{}), make(chan *net.TCPConn, 1)
+			go func() {
+				if c, err := l.Accept(); err == nil {
+					<-connected
+					_, _ = c.Write([]byte("-" + says + "\r\n"))
+					_ = end(c.(*net.TCPConn))
+					ended <- c.(*net.TCPConn)
+				}
+			}()
+			dialled, err := net.Dial("tcp", l.Addr().String())
+			require.NoError(t, err)
+			defer dialled.Close()
+			close(connected)
+			c := Conn(dialled)
+			defer (<-ended).Close()
+			_, err = c.Write([]byte("*1\r\n$4\r\nPING\r\n"))
+			require.NoError(t, err)
+			text, err := io.ReadAll(c)
+			require.Equal(t, "-"+says+"\r\n", string(text))
+			var said resp.Error
+			require.ErrorAs(t, err, &said)
+			require.EqualError(t, said, says[len("ERR "):])
+		})
+	}
 }
 
 func TestOptionGuardsEveryDialler(t *testing.T) {

@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,9 @@ const (
 // A stream follows values of RESP3 as their bytes come. It is strict where rueidis is lax, so that both see the same values.
 type stream struct {
 	asked  *atomic.Int64 // how many values may come, pushes not counted; nil: any number
+	hello  *atomic.Int64 // which of them answers HELLO, from 1; set if asked is
 	values int64         // that are complete, pushes not counted
+	said   resp.Error    // the last value, if it is an error
 	bytes  int           // of lines and strings, as announced, since all was answered
 	items  int           // the same of lists
 
@@ -35,8 +38,10 @@ type stream struct {
 	named []byte // what has come of that string
 }
 
-// scan takes the next bytes. After an error the stream is unusable.
-func (s *stream) scan(b []byte) (err error) {
+// scan takes the next bytes, and returns those that rueidis is to see, in the same memory. After an error the stream is
+// unusable.
+func (s *stream) scan(b []byte) (seen []byte, err error) {
+	seen = b
 	for len(b) > 0 && err == nil {
 		if s.rest > 0 {
 			n := min(s.rest, len(b))
@@ -46,7 +51,7 @@ func (s *stream) scan(b []byte) (err error) {
 		}
 		if len(s.line) == 0 {
 			if err := s.begin(b); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		n := bytes.IndexByte(b, '\n') + 1
@@ -59,15 +64,39 @@ func (s *stream) scan(b []byte) (err error) {
 		most := longestLine(s.line[0])
 		switch line, ended := bytes.CutSuffix(s.line, []byte("\r\n")); {
 		case s.bytes > mostBytes || len(s.line) > most:
-			return fmt.Errorf("%w: too much in a line", resp.ErrProtocol)
+			return nil, fmt.Errorf("%w: too much in a line", resp.ErrProtocol)
 		case ended:
+			if s.asked != nil && len(s.lists) == 0 && !s.push {
+				s.note(line)
+				// A line that came in pieces stays: rueidis has some of it. The next connection tries again.
+				if from := len(seen) - len(b) - len(s.line); s.refusesHello() && from >= 0 {
+					seen = slices.Replace(seen, from, from+len(s.line), noFields...)
+					b = seen[from+len(noFields):]
+				}
+			}
 			s.line = s.line[:0]
 			err = s.takeLine(line[0], string(line[1:]))
 		case len(s.line) == most || bytes.HasSuffix(s.line, []byte("\n")):
-			return resp.Unexpected(s.line)
+			return nil, resp.Unexpected(s.line)
 		}
 	}
-	return err
+	return seen, err
+}
+
+// noFields answers HELLO without a proto, so that rueidis uses RESP2.
+var noFields = []byte("%0\r\n")
+
+// note notes what the line of a reply says.
+func (s *stream) note(line []byte) {
+	s.said = ""
+	if line[0] == '-' {
+		s.said = resp.ErrorOf(string(line[1:]))
+	}
+}
+
+// refusesHello reports whether the reply noted last refuses HELLO, and not the password.
+func (s *stream) refusesHello() bool {
+	return s.said != "" && s.values+1 == s.hello.Load() && !strings.HasPrefix(string(s.said), "WRONGPASS ")
 }
 
 // begin looks at the first byte of a line.

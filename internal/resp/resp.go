@@ -155,16 +155,16 @@ func ReadList(in *bufio.Reader) ([]Reply, error) {
 	return ReadAll(in, n, make([]Reply, 0, n))
 }
 
-// ReadAll reads n replies and appends them to list. All together may be as long as one.
+// ReadAll reads n replies and appends them to list, with an error those before it. All together may be as long as one.
 func ReadAll(in *bufio.Reader, n int, list []Reply) ([]Reply, error) {
 	bytes := 0
 	for range n {
 		reply, err := Read(in)
 		if err != nil {
-			return nil, err
+			return list, err
 		}
 		if bytes += len(reply.Text); bytes > longest {
-			return nil, fmt.Errorf("%w: too many bytes", ErrProtocol)
+			return list, fmt.Errorf("%w: too many bytes", ErrProtocol)
 		}
 		list = append(list, reply)
 	}

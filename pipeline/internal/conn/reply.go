@@ -158,23 +158,31 @@ func IsServerWide(err error) bool {
 // about the whole server, or rounds need a command that the ACL forbids or the server does not
 // know. A proxy may have switched to another server.
 func IsUnfit(err error) bool {
-	return IsServerWide(err) || IsForbidden(err) || err != nil && strings.HasPrefix(err.Error(), "unknown command")
+	return IsServerWide(err) || IsForbidden(err) || IsUnknownCommand(err)
+}
+
+// IsUnknownCommand reports whether a server does not know a command, also inside a script. Administrators rename commands.
+func IsUnknownCommand(err error) bool {
+	text := textOf(err)
+	return strings.HasPrefix(text, "unknown command") || strings.Contains(text, "command called from")
 }
 
 // FirstWord returns the class of a server's error; "": it is not a server's.
 func FirstWord(err error) string {
-	if err == nil {
-		return ""
-	}
-	var text string
+	word, _, _ := strings.Cut(textOf(err), " ")
+	return word
+}
+
+// textOf returns the text of a server's error; "": it is not a server's.
+func textOf(err error) string {
 	var greeting *rueidis.RedisError
 	var reply resp.Error
 	switch {
+	case err == nil:
 	case errors.As(err, &reply):
-		text = string(reply)
+		return string(reply)
 	case errors.As(err, &greeting):
-		text = greeting.Error()
+		return greeting.Error()
 	}
-	word, _, _ := strings.Cut(text, " ")
-	return word
+	return ""
 }

@@ -118,7 +118,7 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		switch {
 		case ctx.Err() != nil:
 			err = ctx.Err()
-		case s.Conn != nil && option.TLSConfig == nil:
+		case s.Conn != nil && option.TLSConfig == nil && FirstWord(err) == "":
 			err = greetingError(err)
 		}
 		return nil, err

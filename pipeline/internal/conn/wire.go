@@ -2,8 +2,10 @@ package conn
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"time"
@@ -40,7 +42,8 @@ func takeOver(conn net.Conn, timeout time.Duration) (wire, error) {
 }
 
 // Ask sends a batch and reads its replies, within the timeout. Nothing else may be under way. It
-// reuses the memory of replies.
+// reuses the memory of replies. If the connection ends, the error has the last error reply, too: the
+// server may have said why.
 func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
 	if w.In == nil {
 		w.In = bufio.NewReaderSize(w, 64<<10)
@@ -48,14 +51,15 @@ func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(w.timeout)); err != nil {
 		return nil, err
 	}
-	if _, err := w.conn.Write(b.text); err != nil {
-		return nil, err
-	}
+	_, unsent := w.conn.Write(b.text)
 	replies, err := w.ReadReplies(b.Commands(), replies[:0])
-	if err != nil {
-		return nil, err
+	if err = cmp.Or(unsent, err); err == nil {
+		return replies, w.conn.SetDeadline(time.Time{})
 	}
-	return replies, w.conn.SetDeadline(time.Time{})
+	if n := len(replies); n > 0 && replies[n-1].Kind == resp.Failed {
+		err = fmt.Errorf("%w (%w)", replies[n-1].Err(), err)
+	}
+	return nil, err
 }
 
 // Checked returns the results of Ask. If the first reply is an error, Checked returns this error, too.
@@ -66,7 +70,7 @@ func Checked(replies []resp.Reply, err error) ([]resp.Reply, error) {
 	return replies, err
 }
 
-// ReadReplies reads n replies and appends them. On a connection that takes pushes, the confirmation of SUBSCRIBE is a reply
+// ReadReplies reads n replies and appends them, with an error those before it. On a connection that takes pushes, the confirmation of SUBSCRIBE is a reply
 // too, and other pushes between the replies go to Pushed.
 func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
 	if w.Pushed == nil {
@@ -75,19 +79,19 @@ func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
 	for n > 0 {
 		sign, err := w.In.Peek(1)
 		if err != nil {
-			return nil, err
+			return replies, err
 		}
 		if sign[0] == '>' {
 			confirmed, err := w.ReadPush()
 			if err != nil {
-				return nil, err
+				return replies, err
 			}
 			if !confirmed {
 				continue
 			}
 			replies = append(replies, resp.Reply{Kind: resp.Text, Text: subscribed})
 		} else if replies, err = resp.ReadAll(w.In, 1, replies); err != nil {
-			return nil, err
+			return replies, err
 		}
 		n--
 	}
