@@ -327,7 +327,7 @@ func TestMasterThatEvictsKeysIsNotUsedForFencing(t *testing.T) {
 	cycle(t, open(t, masters, fenced), t.Name()) // noeviction: it refuses
 	redistest.Command(t, masters[0], "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 	_, err := New(t.Context(), setUpConfig(masters).with(fenced))
-	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorIs(t, err, ErrInvalid)
 	require.ErrorContains(t, err, "maxmemory-policy must be noeviction")
 	cycle(t, open(t, masters), t.Name())
 }

@@ -255,8 +255,9 @@
 //
 // ErrTaken: somebody holds the lock, or several callers split the votes. ErrNoQuorum: too few
 // masters answered. ErrLost: the lock was ours and is no longer. ErrInvalid: the call was wrong, and
-// nothing was sent. AttemptError has the votes and each failing master's MasterError. Every text is
-// one line. errors.Is and errors.As find all its parts.
+// nothing was sent; or New's masters cannot be used as configured. AttemptError has the votes and
+// each failing master's MasterError. Every text is one line. errors.Is and errors.As find all its
+// parts.
 //
 // # Masters
 //
@@ -268,8 +269,8 @@
 // passwords.
 //
 // These are the least permissions that a user needs in the ACL, on Redis 7.0, for locks named
-// locks:... If any of them is missing, New fails with ErrInvalid. The second key pattern is for
-// permits, and for the trial lock of a probe:
+// locks:... A master that lacks one of them is away, with the reason. If the others are too few, New
+// fails with ErrInvalid. The second key pattern is for permits, and for the trial lock of a probe:
 //
 //	ACL SETUSER locks on '>PASSWORD' ~locks:* ~__muxlock__:* -@all +info +script|load +evalsha +set +get +del +pttl +pexpire
 //
@@ -305,8 +306,8 @@
 // refuses a cluster, which moves names. All tests run on Redis 7.0.15, Redis 8.6.3 and Valkey
 // 9.1.2. Where a server has MSETEX (Redis from 8.4, Valkey from 9.1), many acquires are one
 // command. Where it has DELEX (Redis from 8.4) or DELIFEQ (Valkey from 9.0), releases need no
-// script. Each new connection tries both; an ACL without them turns them off. Scripts (EVALSHA) are
-// needed in any case: New fails with ErrInvalid where an ACL forbids them.
+// script. Each new connection tries both; an ACL without them turns them off. Scripts (EVALSHA) and
+// INFO with a run_id are needed in any case. A server that refuses HELLO is spoken to in RESP2.
 //
 // A set has the throughput of its slowest master. Package groups spreads the names over several sets.
 //

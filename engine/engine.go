@@ -53,8 +53,13 @@ func (e *Engine) at(key string) pipe {
 // away: they are probed in the background. Masters that were started just now count as working, although
 // they do not vote yet (Ready waits for their votes).
 //
-// Errors: ErrInvalid for a wrong field, a refused password, a missing database or an address given twice;
-// ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A StartError has each failed master's error.
+// A master is ruled out if waiting for it does not help: its server says why it will not do (a wrong password, a missing
+// right or command, cluster mode, a Sentinel, protected mode, no run_id), or TLS does not accept a certificate. Such a
+// master is away like others, and is tried again. A running engine takes it the same way.
+//
+// Errors: ErrInvalid for a wrong field, a missing database, one server under two addresses, or if masters that are ruled
+// out leave no quorum even when all others return; ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A
+// StartError has each failed master's error: the server's words, and what to do.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)

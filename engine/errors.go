@@ -33,7 +33,8 @@ var (
 	// no longer ours, or the engine was closed. It is final. Its cause is ErrExpired,
 	// ErrNotHeld or ErrClosed.
 	ErrLost = errors.New("muxlock: lock was lost")
-	// ErrInvalid is returned, with the name of the field or argument, before anything is sent.
+	// ErrInvalid is returned, with the name of the field or argument, before anything is sent. New also returns it if the
+	// masters cannot be used as configured.
 	ErrInvalid = errors.New("muxlock: invalid")
 	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing
 	// was sent.
@@ -75,7 +76,7 @@ type MasterError = pipeline.MasterError
 //
 //	type StartError struct {
 //		Admitted, Quorum, Masters int
-//		Misconfigured             bool          // waiting does not help: a refused password or ACL user, no such database, one server under two addresses
+//		Misconfigured             bool          // waiting does not help: New returned ErrInvalid
 //		Causes                    []MasterError // of masters that were not admitted
 //	}
 type StartError = pipeline.StartError

@@ -2,17 +2,25 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
@@ -34,8 +42,8 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 		"wrong in Client": {Masters: addrs, Client: rueidis.ClientOption{Password: "wrong-secret"}},
 		"none":            {Masters: addrs},
 		"wrong in a URL":  {Masters: []string{"redis://default:wrong-secret@" + addrs[0], "redis://:wrong-secret@" + addrs[1], addrs[2]}},
-		"wrong for one of three": {
-			Masters: []string{addrs[0], addrs[1], "redis://:wrong-secret@" + addrs[2]},
+		"wrong for two of three": {
+			Masters: []string{addrs[0], "redis://:wrong-secret@" + addrs[1], "redis://:wrong-secret@" + addrs[2]},
 			Client:  rueidis.ClientOption{Password: "right-secret"},
 		},
 	} {
@@ -44,6 +52,7 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 			_, err := New(t.Context(), cfg)
 			require.ErrorIs(t, err, ErrInvalid)
 			require.ErrorContains(t, err, "Masters: a master cannot be used as configured; ")
+			require.ErrorContains(t, err, "set the right user and password")
 			require.NotContains(t, err.Error(), "are needed", "enough are up")
 			require.ErrorContains(t, err, addrs[2])
 			require.Regexp(t, "WRONGPASS|NOAUTH", err.Error())
@@ -51,6 +60,7 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 		})
 	}
 	for name, cfg := range map[string]Config{
+		"for two of three":     {Masters: []string{addrs[0], addrs[1], "redis://:wrong-secret@" + addrs[2]}, Client: rueidis.ClientOption{Password: "right-secret"}},
 		"in Client":            {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret"}},
 		"in URLs":              {Masters: []string{"redis://:right-secret@" + addrs[0], "redis://default:right-secret@" + addrs[1] + "/0", "redis://:right-secret@" + addrs[2]}},
 		"URLs override Client": {Masters: []string{"redis://:right-secret@" + addrs[0]}, Client: rueidis.ClientOption{Password: "wrong-secret"}},
@@ -66,6 +76,208 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 			require.NoError(t, err)
 			cycle(t, e, t.Name())
 			require.NoError(t, e.Close())
+		})
+	}
+}
+
+// unfit has masters on which waiting does not help, and what the error says of each.
+var unfit = map[string]struct {
+	args   []string
+	before func(t *testing.T, m *redisserver.Server)
+	says   string
+}{
+	"cluster":         {args: []string{"--cluster-enabled", "yes"}, says: "cluster mode, .*: name servers with cluster-enabled no"},
+	"without EVALSHA": {args: []string{"--rename-command", "EVALSHA", ""}, says: "trial lock: unknown command 'EVALSHA' .*rename-command"},
+	"without SCRIPT":  {args: []string{"--rename-command", "SCRIPT", ""}, says: "SCRIPT LOAD .*: unknown command 'SCRIPT' .*rename-command"},
+	"without SET":     {args: []string{"--rename-command", "SET", ""}, says: "trial lock: unknown command 'SET' .*rename-command"},
+	"without PTTL":    {args: []string{"--rename-command", "PTTL", ""}, says: "trial lock: unknown command in a script: GET, PTTL or PEXPIRE .*rename-command"},
+	"without a right": {before: func(t *testing.T, m *redisserver.Server) {
+		redistest.Command(t, m, "ACL", "SETUSER", "default", "-evalsha")
+	}, says: "NOPERM .*grant the rights"},
+}
+
+func TestNewDoesNotWaitForServersThatWillNotDo(t *testing.T) {
+	t.Parallel()
+	good := redistest.Masters(t, 2)
+	for name, c := range unfit {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad := redistest.MastersWith(t, 2, redisserver.Options{Args: c.args})
+			if c.before != nil {
+				for _, m := range bad {
+					c.before(t, m)
+				}
+			}
+			requireRuledOut(t, good, redistest.Addrs(bad), c.says)
+		})
+	}
+}
+
+// requireRuledOut asserts that New refuses two bad masters beside a good one, and works with one bad beside two.
+func requireRuledOut(t *testing.T, good []*redisserver.Server, bad []string, says string, changes ...func(*Config)) {
+	t.Helper()
+	addrs := redistest.Addrs(good)
+	cfg := Config{Masters: append(bad[:2:2], addrs[0]), MastersAreNew: true, MasterTimeout: patience}.with(changes...)
+	_, err := New(t.Context(), cfg)
+	require.ErrorIs(t, err, ErrInvalid)
+	require.NotErrorIs(t, err, ErrNoQuorum)
+	require.Regexp(t, says, err)
+	cfg.Masters = append(addrs[:2:2], bad[0])
+	e, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	defer e.Close()
+	require.Regexp(t, says, cause(e, 2))
+	cycle(t, e, t.Name())
+}
+
+func TestNewDoesNotWaitForSentinels(t *testing.T) {
+	t.Parallel()
+	good := redistest.Masters(t, 2)
+	requireRuledOut(t, good, []string{sentinel(t), sentinel(t)}, "is a Sentinel: name the masters")
+}
+
+// sentinel starts a Sentinel that watches nothing, and returns its address.
+func sentinel(t *testing.T) (address string) {
+	program, err := redisserver.Binary()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	_, port, err := net.SplitHostPort(refusing(t))
+	require.NoError(t, err)
+	file := filepath.Join(dir, "sentinel.conf")
+	require.NoError(t, os.WriteFile(file, []byte("bind 127.0.0.1\nport "+port+"\ndir "+dir+"\n"), 0o600))
+	c := exec.Command(program, file, "--sentinel")
+	require.NoError(t, c.Start())
+	t.Cleanup(func() {
+		require.NoError(t, c.Process.Kill())
+		_ = c.Wait() // killed
+	})
+	address = "127.0.0.1:" + port
+	soon(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return address
+}
+
+// A server that is full, or still loads its data, may be back soon.
+func TestNewWaitsForServersThatAreFullAndSaysSo(t *testing.T) {
+	t.Parallel()
+	masters := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--maxclients", "1"}})
+	for _, m := range masters {
+		only, err := net.Dial("tcp", m.Addr())
+		require.NoError(t, err)
+		defer only.Close()
+		_, err = only.Write([]byte("PING\r\n"))
+		require.NoError(t, err)
+		_, err = io.ReadFull(only, make([]byte, len("+PONG\r\n")))
+		require.NoError(t, err)
+	}
+	for range 20 { // sometimes it resets the connection, sometimes it ends it
+		_, err := New(t.Context(), Config{Masters: redistest.Addrs(masters), MasterTimeout: patience})
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.NotErrorIs(t, err, ErrInvalid)
+		require.ErrorContains(t, err, masters[0].Addr()+": max number of clients reached")
+		require.ErrorContains(t, err, masters[1].Addr()+": max number of clients reached")
+		require.NotContains(t, err.Error(), "TLS")
+	}
+}
+
+// answers has three masters in this process answer commands in their own way, whatever the arguments.
+func answers(how map[string]any) Config {
+	cfg := Config{MastersAreNew: true}
+	var masters []*redisfake.Server
+	for i := range 3 {
+		masters, cfg.Masters = append(masters, redisfake.New()), append(cfg.Masters, fmt.Sprintf("192.0.2.%d:6379", i))
+		masters[i].Answer(func(words []string) any { return how[words[0]] })
+	}
+	cfg.Client.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		return masters[slices.Index(cfg.Masters, address)].Dial(ctx, address, d, c)
+	}
+	return cfg
+}
+
+// Proxies refuse HELLO in words of their own. Waiters poll then: RESP2 has no pushes.
+func TestServersThatRefuseHelloAreSpokenToInRESP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := answers(map[string]any{"HELLO": errors.New("ERR protocol version not supported"), "AUTH": "OK"})
+		cfg.Client.Password = "of the proxy"
+		e, err := New(t.Context(), cfg)
+		require.NoError(t, err)
+		defer e.Close()
+		require.Equal(t, 3, upMasters(e))
+		other, err := New(t.Context(), cfg)
+		require.NoError(t, err)
+		defer other.Close()
+		lock := mustAcquire(t, e, "name", 0)
+		time.AfterFunc(time.Second, func() { _ = lock.Release(context.Background()) })
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err = other.Acquire(ctx, "name", 0)
+		require.NoError(t, err)
+	})
+}
+
+// A proxy may greet for a server that is gone.
+func TestNewShowsWhatAServerSaidAfterTheGreeting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := answers(nil)
+		dial := cfg.Client.DialCtxFn
+		gone := redisfake.New()
+		gone.Mangle(func(nth int, reply []byte) ([]byte, bool) {
+			if nth == 3 { // after the replies to HELLO and twice CLIENT
+				return []byte("-ERR backend is gone\r\n"), true
+			}
+			return reply, false
+		})
+		cfg.Client.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+			if address == cfg.Masters[2] {
+				return gone.Dial(ctx, address, d, c)
+			}
+			return dial(ctx, address, d, c)
+		}
+		e, err := New(t.Context(), cfg)
+		require.NoError(t, err)
+		defer e.Close()
+		require.Equal(t, "backend is gone (EOF)", cause(e, 2))
+	})
+}
+
+func TestNewSaysWhatAServerWithoutRunIDLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := New(t.Context(), answers(map[string]any{"INFO": "# Server\r\nuptime_in_seconds:1\r\n"}))
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorContains(t, err, "INFO has no run_id")
+		require.ErrorContains(t, err, "enginetest")
+	})
+}
+
+// What protected mode says to those who connect from elsewhere, as soon as they do.
+func TestNewShowsWhyAServerClosesTheConnectionAtOnce(t *testing.T) {
+	const denied = "DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user."
+	for name, end := range map[string]func(*net.TCPConn) error{"end": (*net.TCPConn).CloseWrite, "reset": (*net.TCPConn).Close} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer l.Close()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					defer c.Close()
+					_, _ = c.Write([]byte("-" + denied + "\r\n"))
+					_ = end(c.(*net.TCPConn))
+				}
+			}()
+			_, err = New(t.Context(), Config{Masters: []string{l.Addr().String()}, MasterTimeout: patience})
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, denied)
+			require.ErrorContains(t, err, "protected-mode no")
+			require.NotContains(t, err.Error(), "TLS")
 		})
 	}
 }

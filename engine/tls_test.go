@@ -73,5 +73,8 @@ func TestAddressOfTheWrongKindSaysWhetherThePortSpeaksTLS(t *testing.T) {
 
 	require.ErrorContains(t, open("rediss://"+plain, roots), "is it a port without TLS?")
 	require.ErrorContains(t, open("redis://"+secured, nil), "is it a port with TLS?")
-	require.ErrorContains(t, open("rediss://"+secured, x509.NewCertPool()), "TLS handshake: tls: failed to verify certificate")
+	untrusted := open("rediss://"+secured, x509.NewCertPool())
+	require.ErrorContains(t, untrusted, "TLS handshake: tls: failed to verify certificate")
+	require.ErrorContains(t, untrusted, "RootCAs must trust its authority")
+	require.ErrorIs(t, untrusted, ErrInvalid, "it does not get better by waiting")
 }

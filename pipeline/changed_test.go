@@ -123,6 +123,7 @@ var quoted = []func(args []string) string{
 }
 
 func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
+	const todo = " (the engine needs the command: undo its rename-command)" // of a probe
 	for _, quote := range quoted {
 		short := func(command string) string {
 			text, _, _ := strings.Cut(strings.TrimPrefix(quote([]string{command}), "ERR "), ",")
@@ -145,12 +146,12 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 			unknown(b.fakes[3], "AUTH")
 			b.started()
 			time.Sleep(time.Second)
-			require.EqualError(t, c.take()[0].cause, short("AUTH"))
+			require.EqualError(t, c.take()[0].cause, short("AUTH")+todo)
 
 			unknown(b.fakes[0], "EVALSHA")
 			b.fakes[0].cut()
 			time.Sleep(3 * time.Second)
-			require.EqualError(t, b.p.Stats().Masters[0].Cause, "trial lock: "+short("EVALSHA"))
+			require.EqualError(t, b.p.Stats().Masters[0].Cause, "trial lock: "+short("EVALSHA")+todo)
 		})
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.started()
@@ -158,10 +159,9 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 			for _, c := range []struct {
 				command string
 				ask     func() (Outcome, error)
-				later   string // what begins the cause of a probe
 			}{
-				{"SET", func() (Outcome, error) { return b.acquire(context.Background(), "b") }, "trial lock: "},
-				{"EVALSHA", func() (Outcome, error) { return b.release("a", origin) }, ""}, // of the pending release
+				{"SET", func() (Outcome, error) { return b.acquire(context.Background(), "b") }},
+				{"EVALSHA", func() (Outcome, error) { return b.release("a", origin) }},
 			} {
 				for _, f := range b.fakes {
 					unknown(f, c.command)
@@ -174,7 +174,9 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				for i, f := range b.fakes {
-					require.EqualError(t, b.p.Stats().Masters[i].Cause, c.later+short(c.command))
+					cause := b.p.Stats().Masters[i].Cause // of being set aside, or of a probe
+					require.ErrorContains(t, cause, short(c.command))
+					require.NotContains(t, cause.Error(), "args")
 					f.set(func() { f.hook = nil })
 				}
 				b.untilUp(3)

@@ -143,7 +143,7 @@ func (m *master) subscribeLocked(now time.Time) {
 			}
 			switch {
 			case r.Kind == resp.Failed:
-				return m.hasNoLine(fmt.Errorf("trial of a line: %w", deniedInScript(r.Err(), inLine)))
+				return m.hasNoLine(fmt.Errorf("trial of a line: %w", inScript(r.Err(), inLine)))
 			case !strings.HasPrefix(got, want[i]):
 				return m.hasNoLine(fmt.Errorf("trial of a line: %w %q; NOPERM for one of %s has that effect", conn.ErrUnexpected, got, inLine))
 			}

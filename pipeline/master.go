@@ -143,7 +143,7 @@ func (m *master) checkLocked(now time.Time, age time.Duration) {
 func (m *master) dialAndAdmit(ctx context.Context) error {
 	s, err := conn.Dial(ctx, m.option, m.p.timeout)
 	if err != nil {
-		return err
+		return asRefusal(err)
 	}
 	m.session = s
 	err = m.probe()
@@ -157,5 +157,5 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 		s.Close()
 		m.session = nil
 	}
-	return err
+	return asRefusal(err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,7 +100,8 @@ type Pipeline struct {
 // New connects to all masters concurrently and returns once each has been admitted or has failed. A
 // majority suffices; the other masters are probed from then on. With fewer, or if ctx ends first,
 // New returns the errors of all masters that failed. Masters that must wait before they vote are
-// admitted like others: New does not wait for them.
+// admitted like others: New does not wait for them. StartError.Misconfigured is set if one server is
+// given twice, if a database is missing, or if masters that are ruled out (refusal) leave no quorum.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
 		quorum:      quorum.Size(len(cfg.Masters)),
@@ -171,7 +173,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 // StartError is returned by New, with the cause of each master that was not admitted.
 type StartError struct {
 	Admitted, Quorum, Masters int
-	Misconfigured             bool // waiting does not help: a refused password, no such database, or one server given twice
+	Misconfigured             bool // waiting does not help: see New
 	Causes                    []MasterError
 }
 
@@ -199,12 +201,17 @@ func errorsOf(causes []MasterError) (errs []error) {
 // checkStart refuses to start without a majority, and with a configuration that waiting cannot mend.
 func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	e := &StartError{Admitted: p.up, Quorum: p.quorum, Masters: len(p.masters)}
+	left := len(p.masters)
 	for i, err := range errs {
 		if err != nil {
 			e.Causes = append(e.Causes, MasterError{Master: p.masters[i].address, Err: err})
-			e.Misconfigured = e.Misconfigured || isMisconfigured(err)
+			e.Misconfigured = e.Misconfigured || errors.Is(err, errSameServer) || strings.Contains(err.Error(), noDatabase)
+			if errors.As(err, new(refusal)) {
+				left--
+			}
 		}
 	}
+	e.Misconfigured = e.Misconfigured || left < p.quorum
 	if e.Misconfigured || p.up < p.quorum {
 		return oneline.Join(e, ctx.Err())
 	}

@@ -1,9 +1,10 @@
 package pipeline
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"slices"
+	"net"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 
 // errSameServer is returned when two of the configured addresses reach one server.
 var errSameServer = errors.New("two addresses reach the same server")
+
+// noDatabase is in a server's error about SELECT.
+const noDatabase = "DB index is out of range"
 
 // probeUntilAdmitted probes the master, with pauses in between. It returns false when the pipeline
 // closes.
@@ -76,15 +80,13 @@ func (m *master) probe() error {
 		return err
 	}
 	info := serverinfo.Parse(replies[0].Text)
-	switch {
-	case info.RunID() == "":
-		return errors.New("INFO has no run_id")
+	switch unusable := info.Unusable(); {
+	case unusable != nil:
+		return refusal{unusable}
 	case info.Loading():
 		return errors.New("LOADING its dataset")
-	case info.Cluster():
-		return errors.New("runs in cluster mode, where names move between servers")
 	case m.p.fencing && info.Evicts():
-		return errors.New("evicts keys, those of fencing too: maxmemory-policy must be noeviction")
+		return refusal{errors.New("evicts keys, those of fencing too: maxmemory-policy must be noeviction")}
 	}
 	if err := m.note(info, asked); err != nil {
 		return err
@@ -192,7 +194,7 @@ func (m *master) trial() error {
 			err = conn.ErrUnexpected
 		}
 		if err != nil {
-			return fmt.Errorf("trial lock: %w", deniedInScript(err, commands))
+			return fmt.Errorf("trial lock: %w", inScript(err, commands))
 		}
 	}
 	if _, _, err = conn.BatchVotes(replies[3], 1); err != nil {
@@ -202,23 +204,59 @@ func (m *master) trial() error {
 		var b conn.Batch
 		b.Command("EVALSHA", scripts.Trial.SHA1, "1", name)
 		if _, err := conn.Checked(m.ask(&b)); err != nil {
-			return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
+			return fmt.Errorf("trial of fencing: %w", inScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
 		}
 	}
 	return m.tryNative(name, t)
 }
 
-// isMisconfigured reports whether a master refused us for a reason that only a change of the
-// configuration can remove.
-func isMisconfigured(err error) bool {
-	return errors.Is(err, errSameServer) || conn.IsACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, conn.FirstWord(err)) ||
-		err != nil && strings.Contains(err.Error(), "DB index is out of range")
+// A refusal is the error of a master that is ruled out: only a change of the configuration, here or at the server, brings
+// it back. The text says which.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// asRefusal returns err as a refusal if the server's words, or the TLS handshake, rule the master out. A connection that
+// ends, a server that is full and one that loads its data may be back soon.
+func asRefusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	todo, text := "", err.Error()
+	alert := (*net.OpError)(nil) // the server's, as crypto/tls returns it
+	switch word := conn.FirstWord(err); {
+	case errors.As(err, new(refusal)):
+		return err
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		todo = "RootCAs must trust its authority, and Masters name it as its certificate does"
+	case errors.As(err, &alert) && alert.Op == "remote error" && strings.Contains(text, "certificate"):
+		todo = "Certificates needs one that the server accepts"
+	case word == "WRONGPASS", word == "NOAUTH":
+		todo = "set the right user and password"
+	case word == "DENIED":
+		todo = "set a password, or its protected-mode no"
+	case conn.IsACL(err):
+		todo = "grant the rights that go doc muxlock/engine lists"
+	case conn.IsUnknownCommand(err):
+		todo = "the engine needs the command: undo its rename-command"
+	case strings.Contains(text, noDatabase):
+		todo = "choose a database below the server's setting databases"
+	case strings.Contains(text, "not allowed in cluster mode"): // SELECT
+		todo = "name servers with cluster-enabled no"
+	default:
+		return err
+	}
+	return refusal{fmt.Errorf("%w (%s)", err, todo)}
 }
 
-// deniedInScript returns err with the class NOPERM if an ACL denied a script one of the commands.
-func deniedInScript(err error, commands string) error {
-	if conn.IsForbidden(err) && conn.FirstWord(err) != "NOPERM" {
+// inScript returns err with the class of the same error outside a script if a script may not run one of the commands, or
+// the server does not know it.
+func inScript(err error, commands string) error {
+	switch {
+	case conn.IsForbidden(err) && conn.FirstWord(err) != "NOPERM":
 		return resp.Error(fmt.Sprintf("NOPERM the user may not run %s in a script (%s)", commands, err))
+	case conn.IsUnknownCommand(err) && conn.FirstWord(err) != "unknown":
+		return resp.Error(fmt.Sprintf("unknown command in a script: %s (%s)", commands, err))
 	}
 	return err
 }

@@ -208,13 +208,13 @@ func TestMasterRestartedEmptyIsAdmittedAgain(t *testing.T) {
 	requireQuiet(t, p, servers)
 }
 
-func TestWrongPasswordIsAMisconfiguration(t *testing.T) {
+func TestWrongPasswordForAMajorityIsAMisconfiguration(t *testing.T) {
 	servers := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
 	cfg := Config{Timeout: patience, Queue: 10}
 	for i, s := range servers {
-		password := "secret"
+		password := "wrong"
 		if i == 0 {
-			password = "wrong"
+			password = "secret"
 		}
 		cfg.Masters = append(cfg.Masters, Master{Address: s.Addr(), Option: rueidis.ClientOption{InitAddress: []string{s.Addr()}, Password: password}})
 	}

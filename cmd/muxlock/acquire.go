@@ -131,7 +131,7 @@ func open(ctx context.Context, cfg groups.Config, names []string, try bool, log 
 		case try || !errors.Is(err, engine.ErrNoQuorum) || errors.Is(err, engine.ErrInvalid) || errors.Is(err, admin.ErrNotALock): // each may be of another group
 			return nil, err
 		case last == nil && ctx.Err() == nil:
-			say(log, "waiting for the masters: %s", err)
+			say(log, "waiting for the masters: %s", asFlags(err.Error()))
 		}
 		if last == nil || ctx.Err() == nil { // an error cut short by ctx says less than the one before
 			last = err

@@ -46,8 +46,10 @@ should give the same N, since the largest counts.
 
 Waiting. Without --wait and --try, muxlock waits until it has the lock. It also waits for
 masters that it cannot reach, and for masters that do not vote yet because they were started
-within the last half minute; standard error says so. Waiters stand in line at the
-masters, in order of arrival.
+within the last half minute; standard error says so. It does not wait for masters that say
+themselves why they will not do (a wrong password, a missing right or command, cluster mode), or
+whose certificate is not trusted: if the others are too few, it ends at once. Waiters stand in
+line at the masters, in order of arrival.
 
 Cron. Machines' clocks differ: another machine may come after a short job has ended, and run
 it again. With --hold-at-least, muxlock renews the lock until that much time has passed since
@@ -86,6 +88,8 @@ larger than that of every earlier holder of the same permit. Standard error name
 that does not vote because it is down or lost its data.
 
 Exit codes:
+  121    too few masters can be used as configured; standard error has the servers' words, and
+         what to do
   122    --wait ended before muxlock had the lock
   123    --try or --wait 0, and another holder has the lock; -E sets another code, also
          instead of 122 if another holder has the lock then

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine/admin"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -181,6 +182,49 @@ func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 	require.NoError(t, s.masters[1].Restart(t.Context()))
 	require.Zero(t, j.code(t), j.log)
 	require.Equal(t, "ran\n", j.out.String())
+}
+
+func TestMastersThatAreRuledOutAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s, without := ownSet(t), redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--rename-command", "EVALSHA", ""}})
+	masters := func(all ...*redisserver.Server) []string {
+		return []string{"--masters", strings.Join(redistest.Addrs(all), ",")}
+	}
+	bad, good := masters(without[0], without[1], s.masters[0]), masters(without[0], s.masters[0], s.masters[1])
+	for _, args := range [][]string{{"exec"}, {"exec", "--wait", "1h"}, {"exec", "--try", "-q", "-E", "0"}, {"lock"}, {"lock", "--wait", "1h"}} {
+		args = append(append(args, bad...), "name")
+		if args[0] == "exec" {
+			args = append(args, "--", "echo", "ran")
+		}
+		stdout, stderr, code := s.run(t, args...)
+		require.Equal(t, exitRefused, code, "%v: %s", args, stderr)
+		require.Empty(t, stdout)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+		require.True(t, strings.HasPrefix(stderr, "muxlock: a master cannot be used as configured; "), stderr)
+		require.Contains(t, stderr, without[0].Addr()+": trial lock: unknown command 'EVALSHA' (the engine needs the command: undo its rename-command)")
+		require.NotContains(t, stderr, s.masters[0].Addr())
+	}
+	stdout, stderr, code := s.run(t, append(append([]string{"exec"}, good...), "name", "--", "echo", "ran")...)
+	require.Zero(t, code, stderr)
+	require.Equal(t, "ran\n", stdout)
+	_, stderr, code = s.run(t, append([]string{"status", "name"}, bad...)...)
+	require.Equal(t, exitRun, code, stderr)
+
+	redistest.Down(t, s.masters[1]) // it may return, and then decides
+	j := s.start(t, append(append([]string{"exec"}, good...), "name", "--", "echo", "ran")...)
+	j.log.await(t, "waiting for the masters: no quorum")
+	j.log.await(t, "undo its rename-command")
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t))
+}
+
+func TestFlagsAreNamedWhereTLSRulesMastersOut(t *testing.T) {
+	for text, flag := range map[string]string{
+		"RootCAs must trust its authority, and Masters name it as its certificate does": "--tls-ca must trust its authority, and --masters name it as its certificate does",
+		"Certificates needs one that the server accepts":                                "--tls-cert needs one that the server accepts",
+	} {
+		require.Equal(t, flag, asFlags(text))
+	}
 }
 
 func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {

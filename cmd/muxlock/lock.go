@@ -30,7 +30,7 @@ Muxlock reads standard input only once it has the lock. Under cron, under system
 script's background, standard input is at its end: give muxlock a pipe, as below. The pipe
 ends when the script does.
 
-Exit codes: 0 released, 122 to 125 and -E as for exec, 128+N signal N ended the wait.`,
+Exit codes: 0 released, 121 to 125 and -E as for exec, 128+N signal N ended the wait.`,
 		Example: `  muxlock lock deploy     # until Ctrl-D
   mkfifo in out; muxlock lock deploy <in >out & exec 3>in; read -r locked <out && make deploy; exec 3>&-`,
 		Args:              usageArgs(oneName),

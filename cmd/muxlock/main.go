@@ -28,6 +28,7 @@ const (
 	exitUsage     = 2
 	exitFree      = 3
 	exitSplit     = 4
+	exitRefused   = 121
 	exitTimeout   = 122
 	exitTaken     = 123
 	exitLost      = 124
@@ -134,10 +135,13 @@ type exit struct {
 
 func (e exit) Error() string { return e.text }
 
+// takesLock reports whether a command holds a lock while it runs.
+func takesLock(cmd *cobra.Command) bool { return cmd.Name() == execName || cmd.Name() == lockName }
+
 // outcome returns the exit code for a command's error, and the text to print.
 func outcome(cmd *cobra.Command, err error) (code int, text string) {
 	usage, failed := exitUsage, exitRun
-	if cmd.Name() == execName || cmd.Name() == lockName { // 1 and 2 may be exit codes of exec's command
+	if takesLock(cmd) { // 1 and 2 may be exit codes of exec's command
 		usage, failed = exitOurs, exitOurs
 	}
 	var e exit
@@ -161,7 +165,10 @@ func inFlags(cmd *cobra.Command, err error) error {
 	invalid := engine.ErrInvalid.Error() + ": "
 	text := strings.ReplaceAll(err.Error(), invalid+"Masters: ", "") // masters that refused the engine
 	at := strings.LastIndex(text, invalid)
-	if at < 0 {
+	switch {
+	case at < 0 && takesLock(cmd) && errors.As(err, new(*engine.StartError)):
+		return exit{exitRefused, asFlags(text)}
+	case at < 0:
 		return errors.New(asFlags(text))
 	}
 	of, text := strings.TrimSuffix(text[:at], ": "), text[at+len(invalid):]
@@ -180,7 +187,7 @@ func inFlags(cmd *cobra.Command, err error) error {
 // flags are the flags of fields that engines name.
 var flags = map[string]string{
 	"MastersAreNew": "--new-masters", "MastersAreDurable": "--durable-masters", "Masters": "--masters", "Groups": "--groups", "Next": "--next-groups", "MasterTimeout": "--master-timeout",
-	"MaxTTL": "--max-ttl", "Drift": "--drift", "Prefix": "--prefix", "Holder": "--holder", "Fencing": "--fencing",
+	"RootCAs": "--tls-ca", "Certificates": "--tls-cert", "MaxTTL": "--max-ttl", "Drift": "--drift", "Prefix": "--prefix", "Holder": "--holder", "Fencing": "--fencing",
 }
 
 // word matches a word or a quoted text, which is the user's.

@@ -14,7 +14,7 @@ import (
 
 func TestExitCodesAreTheirNumbers(t *testing.T) {
 	for name, c := range map[string]struct{ promised, code int }{
-		"ok": {0, exitOK}, "run": {1, exitRun}, "usage": {2, exitUsage}, "free": {3, exitFree}, "split": {4, exitSplit}, "timeout": {122, exitTimeout}, "taken": {123, exitTaken},
+		"ok": {0, exitOK}, "run": {1, exitRun}, "usage": {2, exitUsage}, "free": {3, exitFree}, "split": {4, exitSplit}, "refused": {121, exitRefused}, "timeout": {122, exitTimeout}, "taken": {123, exitTaken},
 		"lost": {124, exitLost}, "ours": {125, exitOurs}, "cannot run": {126, exitCannotRun}, "not found": {127, exitNotFound}, "signal": {128, exitSignal},
 	} {
 		require.Equal(t, c.promised, c.code, name)

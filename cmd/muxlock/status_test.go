@@ -220,14 +220,14 @@ func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
 	s.env = append(plain, "MUXLOCK_PASSWORD=s3cret too")
 	for _, line := range [][]string{{"exec", "--wait", "1m", "name", "--", "true"}, {"status", "name"}, {"ls"}, {"release", "--force", "--yes", "name"}} {
 		stdout, stderr, code := s.run(t, line...)
-		require.Equal(t, map[bool]int{true: exitOurs, false: exitRun}[line[0] == "exec"], code, "it does not get better by waiting")
+		require.Equal(t, map[bool]int{true: exitRefused, false: exitRun}[line[0] == "exec"], code, "it does not get better by waiting")
 		require.True(t, strings.HasPrefix(stderr, "muxlock: a master cannot be used as configured; "+s.masters[0].Addr()+": WRONGPASS"), stderr)
 		require.NotContains(t, stderr, "--help", "nothing is wrong with the command line")
 		require.NotContains(t, stdout+stderr, "s3cret")
 	}
 	s.env = append(s.env, "MUXLOCK_MASTERS=", "MUXLOCK_GROUPS=up="+strings.Join(redistest.Addrs(masters), ",")+" away=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
 	_, stderr, code := s.run(t, "exec", "--wait", "1s", "name", "--", "true")
-	require.Equal(t, exitOurs, code, "nor with a group that could")
+	require.Equal(t, exitRefused, code, "nor with a group that could")
 	require.Contains(t, stderr, `group "up": a master cannot be used as configured; `)
 	require.Contains(t, stderr, "WRONGPASS")
 	require.NotContains(t, stderr, "--help")

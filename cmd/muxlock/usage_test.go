@@ -290,7 +290,7 @@ func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                       "Usage:",
 		"exec --help":            "128+N",
-		"lock --help":            "122 to 125",
+		"lock --help":            "121 to 125",
 		"status --help":          "split    4",
 		"ls --help":              "+scan",
 		"masters":                "repair ",

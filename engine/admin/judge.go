@@ -91,7 +91,7 @@ func ofMaster(f facts) (found []Finding) {
 		add(LevelFail, check, todo, format, args...)
 	}
 	switch {
-	case info["redis_mode"] == "sentinel":
+	case info.Sentinel():
 		refuse("role", "name the masters, not the Sentinels", "is a Sentinel")
 	case info.Cluster():
 		refuse("role", "use servers of their own, with cluster-enabled no", "runs in cluster mode, where names move between servers")

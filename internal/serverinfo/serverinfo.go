@@ -2,6 +2,7 @@
 package serverinfo
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -56,6 +57,22 @@ func (i Info) Loading() bool { return i["loading"] != "" && i["loading"] != "0" 
 
 // Cluster reports whether the server runs in cluster mode, in which names move between servers.
 func (i Info) Cluster() bool { return i["cluster_enabled"] == "1" }
+
+// Sentinel reports whether the server is a Sentinel, which keeps no data.
+func (i Info) Sentinel() bool { return i["redis_mode"] == "sentinel" }
+
+// Unusable returns why the server can be no master as long as it runs as it does, and what to do; nil: it can.
+func (i Info) Unusable() error {
+	switch {
+	case i.Sentinel():
+		return errors.New("is a Sentinel: name the masters, not the Sentinels")
+	case i.Cluster():
+		return errors.New("runs in cluster mode, where names move between servers: name servers with cluster-enabled no")
+	case i.RunID() == "":
+		return errors.New("INFO has no run_id, which shows restarts: name servers of Redis or Valkey (for tests there is package enginetest)")
+	}
+	return nil
+}
 
 // Evicts reports whether the server drops keys when its memory is full.
 func (i Info) Evicts() bool {

@@ -59,3 +59,14 @@ func TestUptimeThatIsMissingOrOddIsReadAsJustStarted(t *testing.T) {
 		require.Greater(t, uptime(huge), 100*365*24*time.Hour, huge)
 	}
 }
+
+func TestServerThatCanBeNoMasterSaysWhatToDo(t *testing.T) {
+	require.NoError(t, serverinfo.Parse("run_id:a\r\nredis_mode:standalone\r\ncluster_enabled:0\r\n").Unusable())
+	for text, todo := range map[string]string{
+		"redis_version:7.0.15\r\n":                      "enginetest",
+		"run_id:a\r\ncluster_enabled:1\r\n":             "cluster-enabled no",
+		"run_id:a\r\nredis_mode:sentinel\r\nrole:x\r\n": "name the masters",
+	} {
+		require.ErrorContains(t, serverinfo.Parse(text).Unusable(), todo)
+	}
+}

@@ -62,10 +62,8 @@ func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration)
 		return errors.New("LOADING its dataset")
 	case info.Replica():
 		return fmt.Errorf("is a replica (role %s), not a master", info.Role())
-	case v.runID == "":
-		return errors.New("INFO has no run_id")
-	case info.Cluster():
-		return errors.New("runs in cluster mode, where names move between servers")
+	case info.Unusable() != nil:
+		return info.Unusable()
 	}
 	if v.Shown != "" {
 		v.Set, v.parseErr = fencing.ParseSet(v.Shown)
