@@ -31,7 +31,7 @@ type Config struct {
 
 	// Prefix begins the key of every lock on the masters, for an ACL or beside other data. Callers use
 	// and see names without it. Default none. Processes that share locks must agree on it. It must not
-	// begin with the reserved prefix.
+	// begin with the reserved prefix. A name with its prefix has at most 512 bytes.
 	Prefix string
 
 	// Holder identifies this process to those who inspect its locks (admin.Inspect): host, process id, a

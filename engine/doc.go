@@ -56,6 +56,8 @@
 //
 // # Life of a lock
 //
+// A name is any text of 1 to 512 bytes, Config.Prefix included; a longer one is ErrInvalid.
+//
 // Acquire sends SET name token NX PX ttl to all masters. It wins when a quorum, N/2+1, granted the
 // lock and validity is left. Validity is ttl, less the time since before the first send, less
 // ttl*Drift+2ms. Waiting in this process's queue does not count. A failed attempt is undone on all

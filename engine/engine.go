@@ -115,8 +115,9 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
-// Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds). It waits until ctx ends, or its
-// budget (WithWait) or Config.MaxAttempts is used up. The returned lock has validity left. Goroutines of one engine that want
+// Acquire takes the lock name (at most 512 bytes, Config.Prefix included) for ttl (0 = Config.TTL; whole
+// milliseconds). It waits until ctx ends, or its budget (WithWait) or Config.MaxAttempts is used up. The
+// returned lock has validity left. Goroutines of one engine that want
 // the same name queue in order of arrival. One of them asks the masters, with a random delay before each
 // further attempt. A released lock is handed over to the next goroutine, with as little as half of ttl left.
 // Where other processes want the name, Acquire stands in line. A lock that another process passes on has a short lease

@@ -35,7 +35,7 @@ func execCommand(s *settings, log io.Writer) *cobra.Command {
 		Short: "Run a command while holding a lock",
 		Long: `Acquires the lock NAME, keeps it alive while COMMAND runs, releases it when COMMAND has
 ended, and ends with COMMAND's exit code. COMMAND has muxlock's standard input, output and
-error.
+error. A NAME has at most 512 bytes, those of --prefix included.
 
 Several names. Muxlock takes all of them or none, and holds none while it waits. It stands in no
 line then: it waits until all are free at the same moment. The loss of one is the loss of all.
@@ -63,18 +63,24 @@ its next renewal, within a third of --ttl; the command then gets SIGTERM at once
 --grace later. The exit code is 124. After a suspend of the machine, the command may go on for
 a moment: only fencing makes that harmless.
 
-Signals. Muxlock passes SIGINT, SIGTERM, SIGHUP and SIGQUIT on to the command and waits for
-its end. Without a terminal (cron, systemd, CI) the command has its own process group, and
-the whole group gets them. On a terminal the command shares muxlock's process group: Ctrl-C,
-Ctrl-\ and Ctrl-Z reach it directly. A SIGINT or SIGQUIT to muxlock in the foreground counts
-as such a key. Muxlock passes other signals to the command alone, not to the command's
-children. While Ctrl-Z stops both, the lease runs out. Without a terminal a SIGTSTP to muxlock
+Signals. Muxlock passes SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGABRT on to the command and
+waits for its end; after SIGABRT, it then says so. Without a terminal (cron, systemd, CI) the
+command has its own process group, and the whole group gets them. On a terminal the command
+shares muxlock's process group: Ctrl-C, Ctrl-\ and Ctrl-Z reach it directly. A SIGINT, SIGQUIT
+or SIGWINCH to muxlock in the foreground counts as sent by the terminal. Muxlock passes other
+signals to the command alone, not to the command's children. SIGUSR1, SIGUSR2, SIGALRM and
+SIGWINCH reach the command alone everywhere. While no command runs, muxlock ignores these
+four. While Ctrl-Z stops both, the lease runs out. Without a terminal a SIGTSTP to muxlock
 does the same. Where nobody could continue them (the first process of a container, ssh -t
-without a shell), neither is stopped.
+without a shell), neither is stopped. As the first process of a container on Linux, muxlock
+reaps orphans.
 
-If SIGHUP or SIGINT was ignored when muxlock was started (nohup, & in a script), it stays
-ignored, for the command too. SIGQUIT stays ignored if SIGINT was ignored. SIGTERM is never
-ignored: Go cannot tell whether it was.
+If SIGHUP, SIGINT or, on Linux, SIGTSTP was ignored when muxlock was started (nohup, & in a
+script), it stays ignored, for the command too. SIGQUIT stays ignored if SIGINT was ignored.
+Of SIGPIPE, which systemd ignores for its services, SIGTERM and others Go cannot tell whether
+they were. The command ignores SIGPIPE if a shell says so:
+
+  muxlock exec jobs/nightly -- sh -c 'trap "" PIPE; exec "$0" "$@"' backup.sh /srv
 
 If muxlock is killed with SIGKILL, Linux kills the command too, but not the command's children
 and not a setuid program. The name is free when the lease has run out, after --ttl at most.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -42,7 +43,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	}
 
 	var kill <-chan time.Time // fires when the grace is over; nil until the lock is lost or about to be
-	killed, when := false, "while the command ran"
+	killed, aborted, when := false, false, "while the command ran"
 	end := func(grace time.Duration, format string, args ...any) {
 		if kill != nil {
 			return
@@ -56,6 +57,9 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 		case s := <-signals:
 			p.pass(s)
 			signalled()
+			aborted = aborted || s == syscall.SIGABRT
+		case s := <-p.messages:
+			p.message(s)
 		case <-p.stops:
 			p.stop()
 		case <-expiring:
@@ -83,7 +87,11 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 			} else if lost := h.end(log); lost != nil || kill != nil {
 				return exit{exitLost, fmt.Sprintf("%s was lost %s, which ended with %v", names, when, c.ProcessState)}
 			}
-			return exit{codeOf(c.ProcessState), ""}
+			e := exit{code: codeOf(c.ProcessState)}
+			if aborted {
+				e.text = fmt.Sprintf("aborted while the command ran, which got SIGABRT too and ended with %v", c.ProcessState)
+			}
+			return e
 		}
 	}
 }
@@ -119,16 +127,28 @@ type process struct {
 	ended    <-chan struct{}
 	terminal *os.File         // nil: the command has a process group of its own
 	stops    <-chan os.Signal // receives SIGTSTP, the terminal's Ctrl-Z; nil where that is ignored
+	messages <-chan os.Signal // receives signals that are only passed on
+}
+
+// running is the command of this muxlock.
+var running struct {
+	sync.Mutex          // held while the command is started, until its pid is known
+	command    *process // nil before
 }
 
 // start starts the command. On a terminal the command stays in muxlock's process group, so that Ctrl-C and Ctrl-Z reach it.
 func start(c *exec.Cmd) (p *process, err error) {
-	p = &process{Cmd: c, stops: stopKey()} // before the command starts: its first output may be answered with Ctrl-Z
+	running.Lock()
+	defer running.Unlock()
+	p = &process{Cmd: c, stops: stopKey(), messages: messages()} // before the command starts: its first output may be answered with Ctrl-Z
 	p.terminal, err = os.Open("/dev/tty")
 	if err == nil {
 		p.ended, err = child.StartBeside(c)
 	} else {
 		p.ended, err = child.Start(c)
+	}
+	if err == nil {
+		running.command = p
 	}
 	return p, err
 }

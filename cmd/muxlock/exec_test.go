@@ -243,7 +243,7 @@ func TestASignalEndsTheWait(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t)
 	s.hold(t, "name")
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGABRT} {
 		j := s.start(t, "exec", "--new-masters=false", "name", "--", "echo", "ran")
 		j.log.await(t, "waiting for the masters")
 		require.NoError(t, j.Process.Signal(sig))

@@ -20,7 +20,7 @@ func lockCommand(s *settings, log io.Writer) *cobra.Command {
 		Short: "Hold a lock until standard input ends or a signal comes",
 		Long: `Acquires the lock NAME as exec does, and keeps it alive without a command. It is for scripts
 and programs in other languages. Once muxlock has the lock, it prints "locked NAME". It
-releases the lock when standard input ends, or on SIGINT, SIGTERM, SIGHUP or SIGQUIT.
+releases the lock when standard input ends, or on SIGINT, SIGTERM, SIGHUP, SIGQUIT or SIGABRT.
 
 If the lock is lost, muxlock prints "lost NAME: " with the reason, and ends. Your program must
 then stop by itself, since another holder may have the lock by then. Exec would have ended its

@@ -72,7 +72,8 @@ func root(log io.Writer) *cobra.Command {
 		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock). It also shows
 and releases locks, and looks after the masters. A lock needs a majority of the masters.
 Programs that lock the same name on the same masters, with the engine or with Redsync,
-exclude these commands, and these commands exclude them.
+exclude these commands, and these commands exclude them. A NAME has at most 512 bytes, those
+of --prefix included.
 
 ` + settingsHelp,
 		Example: `  export MUXLOCK_MASTERS=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379

@@ -204,8 +204,13 @@ func (s *set) startBy(t *testing.T, program string, args ...string) *job {
 // startFrom is startBy with a standard input.
 func (s *set) startFrom(t *testing.T, in *os.File, program string, args ...string) *job {
 	t.Helper()
+	return s.startAs(t, withoutTerminal, in, program, args...)
+}
+
+func (s *set) startAs(t *testing.T, as *syscall.SysProcAttr, in *os.File, program string, args ...string) *job {
+	t.Helper()
 	j := &job{Cmd: exec.Command(program, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
-	j.SysProcAttr = withoutTerminal
+	j.SysProcAttr = as
 	j.WaitDelay = limit / 4 // in case a process that it left behind keeps its outputs open
 	if in != nil {
 		j.Stdin = in

@@ -10,6 +10,12 @@ func readInBackground() {}
 
 func stopKey() <-chan os.Signal { return nil }
 
+func messages() <-chan os.Signal { return nil }
+
+func (p *process) message(os.Signal) {}
+
 func (p *process) stop() {}
 
 func raiseStop() {}
+
+func reapOrphans() {}

@@ -234,7 +234,7 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		if err != nil {
 			return cfg, usagef("--password-file: %w", err)
 		}
-		cfg.Client.Password = strings.TrimRight(string(text), "\r\n")
+		cfg.Client.Password = strings.TrimRight(withoutMark(text), "\r\n")
 	}
 	if cfg.Client.TLSConfig, err = s.tls.config(); err != nil {
 		return cfg, err
@@ -277,7 +277,7 @@ func (s *settings) read(name string) (map[string]string, error) {
 		return nil, usagef("--config: %w", err)
 	}
 	known, values := s.variables(), map[string]string{}
-	for n, line := range strings.Split(string(text), "\n") {
+	for n, line := range strings.Split(withoutMark(text), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
@@ -301,3 +301,6 @@ func (s *settings) read(name string) (map[string]string, error) {
 	}
 	return values, nil
 }
+
+// withoutMark returns text without the byte order mark that editors of Windows put at its head.
+func withoutMark(text []byte) string { return strings.TrimPrefix(string(text), "\ufeff") }

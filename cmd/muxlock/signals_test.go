@@ -4,10 +4,14 @@ package main
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
 )
 
 // A script's background jobs start with these signals ignored.
@@ -51,4 +55,96 @@ func TestASIGTSTPWithoutATerminalStopsTheCommandToo(t *testing.T) {
 	require.NoError(t, syscall.Kill(muxlock, syscall.SIGCONT))
 	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTERM))
 	require.Equal(t, 5, j.code(t), j.log)
+}
+
+func TestSignalsOfTheTerminalThatWereIgnoredStayIgnoredForTheCommand(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for line, want := range map[string][]syscall.Signal{
+		`trap '' TSTP; exec "$0" exec name -- "$@"`:                                  {syscall.SIGTSTP},
+		`trap '' INT TSTP TTIN TTOU; exec "$0" exec name -- "$@"`:                    {syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU},
+		`exec "$0" exec name -- "$@"`:                                                nil,
+		`exec "$0" exec name -- sh -c 'trap "" PIPE; exec "$0" "$@"' "$@"`:           {syscall.SIGPIPE}, // from the help
+		`trap '' PIPE; exec "$0" exec name -- sh -c 'kill -PIPE $$; "$0" "$@"' "$@"`: nil,               // Go has overwritten it: the help's line is needed
+	} {
+		j := s.startBy(t, "sh", "-c", line, binary, "grep", "SigIgn", "/proc/self/status")
+		code := j.code(t)
+		if strings.Contains(line, "kill") {
+			require.Equal(t, exitSignal+int(syscall.SIGPIPE), code, j.log)
+			continue
+		}
+		require.Zero(t, code, j.log)
+		_, mask, _ := strings.Cut(strings.TrimSpace(j.out.String()), "\t")
+		ignored, err := strconv.ParseUint(mask, 16, 64)
+		require.NoError(t, err)
+		for _, sig := range want {
+			require.NotZero(t, ignored&(1<<(sig-1)), "%s: %s", line, sig)
+			ignored &^= 1 << (sig - 1)
+		}
+		require.Zero(t, ignored, line)
+	}
+}
+
+// meanings are signals that mean what a command makes of them.
+var meanings = map[string]syscall.Signal{"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM, "WINCH": syscall.SIGWINCH}
+
+// Otherwise a helper of the command would die of a signal that it never gets without muxlock.
+func TestUSR1USR2ALRMAndWINCHReachTheCommandAlone(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.start(t, "exec", "name", "--", "sh", "-c", `for s in USR1 USR2 ALRM WINCH; do trap "echo got $s" $s; done; trap 'exit 5' TERM
+		sleep 300 & echo ready; while kill -0 $!; do wait $!; done; echo helper died; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	for _, name := range []string{"USR1", "USR2", "ALRM", "WINCH"} {
+		require.NoError(t, j.Process.Signal(meanings[name]))
+		j.out.await(t, "got "+name)
+	}
+	require.NotContains(t, j.out.String(), "helper died")
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 5, j.code(t), j.log)
+}
+
+func TestUSR1USR2ALRMAndWINCHEndNeitherAWaitNorAHold(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	lock := s.hold(t, "name")
+	j := s.start(t, "exec", "--hold-at-least", "2s", "name", "--", "sh", "-c", "echo ran $$")
+	s.awaitLine(t, "name", 1)
+	all := func() {
+		for _, sig := range meanings {
+			require.NoError(t, j.Process.Signal(sig))
+		}
+	}
+	all()
+	require.NoError(t, lock.Release(t.Context()))
+	j.out.await(t, "\n")
+	var command int
+	_, err := fmt.Sscanf(j.out.String(), "ran %d", &command)
+	require.NoError(t, err)
+	awaitGone(t, command)
+	all()
+	require.Zero(t, j.code(t), j.log)
+	require.Empty(t, redistest.Keys(t, s.masters...), "a hold that a signal ends leaves the lease to run out")
+}
+
+func TestAnAbortEndsTheCommandBeforeMuxlockWhichSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	const said = "muxlock: aborted while the command ran, which got SIGABRT too and ended with "
+	for script, want := range map[string]struct {
+		code int
+		how  string
+	}{
+		`trap 'sleep 0.2; echo ended; exit 3' ABRT; echo ready; while :; do sleep 0.02; done`: {3, "exit status 3"},
+		`ulimit -c 0; echo ready; exec sleep 300`:                                             {exitSignal + int(syscall.SIGABRT), "signal: aborted"},
+	} {
+		j := s.start(t, "exec", "name", "--", "sh", "-c", script)
+		j.out.await(t, "ready")
+		require.NoError(t, j.Process.Signal(syscall.SIGABRT))
+		require.Equal(t, want.code, j.code(t))
+		log := strings.TrimPrefix(j.log.String(), "Aborted\n") // a shell says so of its child
+		require.Equal(t, said+want.how+"\n", log)
+		require.Equal(t, want.code == 3, strings.Contains(j.out.String(), "ended"))
+		require.Empty(t, redistest.Keys(t, s.masters...))
+	}
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"os/signal"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,3 +15,9 @@ func raiseStop() {
 	_ = unix.Kill(unix.Getpid(), unix.SIGTTOU)
 	time.Sleep(stopTime) // another thread may get the signal; the SIGCONT that follows cancels one still pending
 }
+
+// ignored reports whether a signal is ignored, as far as the runtime knows.
+func ignored(s os.Signal) bool { return signal.Ignored(s) }
+
+// reapOrphans does nothing: process 1 of this system is no muxlock.
+func reapOrphans() {}

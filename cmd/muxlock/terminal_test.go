@@ -86,6 +86,23 @@ func TestOnATerminalSIGINTIsLeftToTheTerminalAndOthersPassedOn(t *testing.T) {
 	require.NotContains(t, j.out.String(), "interrupted")
 }
 
+func TestOnATerminalSIGWINCHIsLeftToTheTerminalAndUSR1PassedOn(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j, terminal := s.onTerminal(t, "exec", "name", "--", "sh", "-c", `trap 'echo resized' WINCH; trap 'n=$((n+1)); echo asked $n' USR1; trap 'exit 5' TERM; echo ready; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	require.NoError(t, pty.Setsize(terminal, &pty.Winsize{Rows: 30, Cols: 100}))
+	j.out.await(t, "resized")
+	require.NoError(t, j.Process.Signal(syscall.SIGWINCH))
+	for _, asked := range []string{"asked 1", "asked 2"} { // of signals that are sent at once, the first may come last
+		require.NoError(t, j.Process.Signal(syscall.SIGUSR1))
+		j.out.await(t, asked)
+	}
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 5, j.code(t), j.out)
+	require.Equal(t, 1, strings.Count(j.out.String(), "resized"))
+}
+
 // Otherwise the command would go on after the lease, beside the next holder.
 func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	t.Parallel()

@@ -22,10 +22,24 @@ func readInBackground() { signal.Ignore(unix.SIGTTIN) }
 // stopKey returns the terminal's Ctrl-Z as signals (SIGTSTP), which no longer stop muxlock by themselves.
 func stopKey() <-chan os.Signal {
 	stops := make(chan os.Signal, 1)
-	if !signal.Ignored(unix.SIGTSTP) {
+	if !ignored(unix.SIGTSTP) {
 		signal.Notify(stops, unix.SIGTSTP)
 	}
 	return stops
+}
+
+// messages returns signals whose meaning only the command knows.
+func messages() <-chan os.Signal {
+	all := make(chan os.Signal, 16)
+	signal.Notify(all, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH)
+	return all
+}
+
+// message passes one of messages on to the command alone, as if it had been sent there, unless the terminal has sent it to both.
+func (p *process) message(s os.Signal) {
+	if s != unix.SIGWINCH || p.terminal == nil || !inForeground(p.terminal) {
+		_ = p.Process.Signal(s) // the command may have ended
+	}
 }
 
 // stopTime is what a command gets after Ctrl-Z to restore the terminal's settings before it stops.

@@ -220,6 +220,8 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 	require.Contains(t, masters([]string{"MUXLOCK_MASTERS=127.0.0.1:2", "MUXLOCK_CONFIG=" + file}), "127.0.0.1:2")
 	require.Contains(t, masters([]string{"MUXLOCK_CONFIG=" + file}), "127.0.0.1:3")
 	require.Contains(t, masters(nil, "--config", file), "127.0.0.1:3")
+	write("\ufeffMUXLOCK_MASTERS=127.0.0.1:4\r\n")
+	require.Contains(t, masters(nil, "--config", file), "127.0.0.1:4")
 
 	for text, want := range map[string]string{
 		"MUXLOCK_MASTERS\n":                                  "line 1 is not like",

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// reapOrphans makes muxlock reap orphans from now on if it is process 1, whose children they become.
+func reapOrphans() {
+	if os.Getpid() != 1 {
+		return
+	}
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	go func() { // ends with the process
+		for ; ; <-died {
+			for reapOne() {
+			}
+		}
+	}()
+}
+
+// reapOne reaps a child that has ended, and leaves the command to the one that waits for it. It returns false if there is
+// none.
+func reapOne() bool {
+	running.Lock()
+	defer running.Unlock()
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {
+		return false
+	}
+	pid := int((*childInfo)(unsafe.Pointer(&info)).child.pid)
+	if c := running.command; c != nil && c.Process.Pid == pid {
+		select {
+		case <-c.ended: // so the number is another's by now
+		default:
+			<-c.ended
+			return true
+		}
+	}
+	_, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
+	return err == nil || err == unix.ECHILD
+}
+
+// childInfo is the beginning of a unix.Siginfo about a child, as the kernel lays it out.
+type childInfo struct {
+	signo, errno, code int32
+	child              struct {
+		_   [0]uintptr // aligns the union that begins here
+		pid int32
+	}
+}

@@ -1,0 +1,91 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// startAsProcess1 starts a muxlock as process 1, whose children orphans become, as in a container.
+func (s *set) startAsProcess1(t *testing.T, args ...string) *job {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	return s.startAs(t, &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}, nil, binary, args...)
+}
+
+// childrenOf returns the children of a process, zombies among them.
+func childrenOf(t *testing.T, pid int) (children []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, file := range stats {
+		text, _ := os.ReadFile(file) // the process may have ended
+		_, fields, _ := strings.Cut(string(text), ") ")
+		var state string
+		var parent int
+		if fmt.Sscan(fields, &state, &parent); parent == pid {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			require.NoError(t, err)
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+func TestProcess1ReapsOrphansWhileItsCommandRuns(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.startAsProcess1(t, "exec", "name", "--", "sh", "-c", `trap 'exit 5' TERM; for i in 1 2 3 4; do (sh -c 'exit 3' &); done; echo ready; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	require.Eventually(t, func() bool { return len(childrenOf(t, j.Process.Pid)) == 1 }, limit, 10*time.Millisecond)
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 5, j.code(t), j.log)
+}
+
+func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	lock := s.hold(t, "name")
+	j := s.startAsProcess1(t, "exec", "name", "--", "sh", "-c", "exit 7")
+	s.awaitLine(t, "name", 1)
+	// As kubectl exec does, this puts a process into the container. It leaves an orphan.
+	out, err := exec.Command("nsenter", "-t", strconv.Itoa(j.Process.Pid), "-p", "sh", "-c", "sleep 300 >/dev/null 2>&1 &").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var orphans []int
+	require.Eventually(t, func() bool { orphans = childrenOf(t, j.Process.Pid); return len(orphans) == 1 }, limit, 10*time.Millisecond)
+	require.NoError(t, syscall.Kill(orphans[0], syscall.SIGKILL))
+	require.Eventually(t, func() bool { return len(childrenOf(t, j.Process.Pid)) == 0 }, limit, 10*time.Millisecond)
+	require.NoError(t, lock.Release(t.Context()))
+	require.Equal(t, 7, j.code(t), j.log)
+}
+
+// Not parallel: a child of another test could be reaped.
+func TestReapingLeavesTheCommandToTheOneThatWaitsForIt(t *testing.T) {
+	command := exec.Command("sh", "-c", "exit 7")
+	require.NoError(t, command.Start())
+	awaitState(t, command.Process.Pid, "Z")
+	defer func() { running.command = nil }()
+	synctest.Test(t, func(t *testing.T) {
+		ended, reaped := make(chan struct{}), make(chan bool, 1)
+		running.command = &process{Cmd: command, ended: ended}
+		go func() { reaped <- reapOne() }()
+		synctest.Wait()
+		require.Empty(t, reaped)
+		require.ErrorContains(t, command.Wait(), "exit status 7")
+		close(ended)
+		require.True(t, <-reaped)
+	})
+}
