@@ -130,9 +130,7 @@
 // turn. A lock whose token was revealed is never handed over, because others may release it with
 // that token at any time.
 //
-// A ctx bounds wait and work alike. WithWait bounds the wait alone:
-//
-//	err := locks.Do(engine.WithWait(ctx, 300*time.Millisecond), name, ttl, fn) // fn may take as long as ctx
+// A ctx bounds wait and work alike, and WithWait the wait alone.
 //
 // After a refusal, or a second split vote, a contender does not poll. It waits until the masters
 // notify it that the key has changed, or until the lease runs out. Notification uses client

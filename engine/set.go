@@ -26,12 +26,7 @@ var noSet = &Set{locks: []*Lock{noLock}}
 
 // Locks returns the lock of each name, in the caller's order: for its Fence or Reveal. A Release of one of them ends
 // the Set.
-func (s *Set) Locks() []*Lock {
-	if s == nil {
-		return nil
-	}
-	return slices.Clone(s.locks)
-}
+func (s *Set) Locks() []*Lock { return slices.Clone(cmp.Or(s, &Set{}).locks) }
 
 // Format prints the number of names, and the first name, for every verb; never a token.
 func (s *Set) Format(f fmt.State, _ rune) {
