@@ -87,6 +87,11 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 		}
 		return e.notAcquired(name, c.asked, 0, e.unlessKnown(c.name, errUnanswered, err))
 	}
+	if e.router != nil {
+		if err := e.router.Settle(ctx, c.most == 0); err != nil {
+			return e.notAcquired(name, c.asked, 0, err)
+		}
+	}
 	if !c.waitWhenFull && e.at(c.name).Full() { // refused before it costs more
 		e.counts.overloaded.Add(1)
 		return e.notAcquired(name, c.asked, 0, ErrOverloaded)

@@ -105,11 +105,11 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 // ctx ends; with a ctx that has ended it returns the present state. Calling it is optional: Acquire waits
 // likewise.
 //
-// Errors: ErrNoQuorum, joined to ctx's error; ErrClosed. ErrNoQuorum comes with a NotReadyError: each
+// Errors: ErrNoQuorum, joined to ctx's error; ErrClosed; of package groups ErrConfigMismatch. ErrNoQuorum comes with a NotReadyError: each
 // missing master's reason, and the time left if known.
 func (e *Engine) Ready(ctx context.Context) error {
 	err := e.pipe.Ready(ctx)
-	if err == nil || errors.Is(err, ErrClosed) {
+	if errors.Is(err, ErrClosed) || !errors.As(err, new(*NotReadyError)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrNoQuorum, err)

@@ -47,7 +47,7 @@ var (
 	ErrRestarted = pipeline.ErrRestarted
 	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up, or are
 	// set up for another MaxTTL or other masters. It names each field that differs. It is also the cause
-	// of a master that is a member of another set.
+	// of a master that is a member of another set. Package groups returns it for another map of groups.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
 	// ErrRegister is matched by an AttemptError, with Config.Fencing, when one of its masters has no usable
 	// number where the fencing token of the name should be. The name was not locked there. Either the number

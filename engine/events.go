@@ -70,10 +70,10 @@ func newEvents(cfg *Config) *events {
 // add queues an event of a lock. A required one is not dropped for others that are not.
 func (q *events) add(required bool, deliver func()) { q.put(required, event{deliver: deliver}) }
 
-// log queues a warning of the log.
-func (q *events) log(required bool, text string, attributes ...any) {
+// log queues a line of the log.
+func (q *events) log(level slog.Level, required bool, text string, attributes ...any) {
 	if q != nil && q.logger != nil {
-		q.add(required, func() { q.logger.Warn(text, attributes...) })
+		q.add(required, func() { q.logger.Log(context.Background(), level, text, attributes...) })
 	}
 }
 

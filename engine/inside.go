@@ -19,7 +19,7 @@ func init() {
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
 		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
-		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders,
+		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders, Log: e.events.log,
 		Own: func() any {
 			if e.router != nil {
 				return e.stats(pipeline.Stats{})

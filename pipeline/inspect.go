@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -24,11 +25,13 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	return p.askAll(ctx, func(b *conn.Batch) { b.Inspect(name) }, conn.Inspected)
 }
 
-// Write sets key to value on all masters that are up, without an expiry. It returns and blocks as Inspect does.
-func (p *Pipeline) Write(ctx context.Context, key, value string) ([]Value, error) {
-	return p.askAll(ctx, func(b *conn.Batch) { b.Command("SET", key, value) }, func(replies []resp.Reply) Value {
-		return Value{Token: value, Left: NoExpiry, Err: replies[0].Err()}
-	})
+// Write sets key to value, without an expiry, on all masters that are up and have old or nothing there. It returns and blocks
+// as Inspect does; a master that has something else is no error.
+func (p *Pipeline) Write(ctx context.Context, key, old, value string) ([]Value, error) {
+	return p.askAll(ctx, func(b *conn.Batch) {
+		b.Plain(&Request{Op: Release, Name: key, Token: old}, 0)
+		b.Command("SET", key, value, "NX")
+	}, func(replies []resp.Reply) Value { return Value{Err: cmp.Or(replies[0].Err(), replies[1].Err())} })
 }
 
 func (p *Pipeline) askAll(ctx context.Context, question func(*conn.Batch), read func([]resp.Reply) Value) ([]Value, error) {

@@ -24,9 +24,14 @@
 //
 // The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
 // other maps, except one step forward or back. So all processes must write the addresses alike. To go back after the last
-// step, change from Groups: new to Next: old. A running process writes the note again to masters that lost it, and goes on
-// whatever the note says. engine.New does not see the note, nor does a map that shares no group with it.
+// step, change from Groups: new to Next: old. engine.New does not see the note, nor does a map that shares no group with it.
 // To start over with any map, end all processes, wait MaxTTL and delete the key __muxlock__:groups:PREFIX on all masters.
+//
+// A running process writes the note again to masters that lost it, and goes on whatever the note says. If that is another map,
+// it logs so at level ERROR, since two may hold a lock then. Where a group's masters have just been restarted, and no other
+// group has a note of this very map, New cannot tell. The process then takes no lock, and writes no note, before a quorum of
+// each group votes. Until then its acquires wait, or return ErrNoQuorum; ErrConfigMismatch if its map is refused. So is each
+// new process where the masters have two notes of one step that do not follow from each other.
 //
 // With Fencing each group has to be set up, and Next is refused: a name's fencing tokens would begin again. The note then
 // hashes the ids of the masters' sets instead of their addresses. So delete the note when Fencing is turned on, and when a

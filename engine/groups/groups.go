@@ -58,14 +58,14 @@ type Engine struct {
 // a group say which map is in use.
 //
 // Errors: those of engine.New, with the group's id. ErrInvalid names the field. ErrConfigMismatch: the map is neither the
-// one in use nor a step from it.
+// one in use nor a step from it. Ready and acquires return that if it shows later, once a quorum of each group votes.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	r := &router{prefix: cfg.Prefix}
 	if err := r.read(cfg); err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.Background())
-	r.stop = stop
+	r.stop, r.readOnly = stop, cfg.ReadOnly
 	err := r.each(func(g *group) (err error) {
 		one := cfg.Config
 		one.Masters, one.Measure = g.masters, false
@@ -76,14 +76,15 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		return err
 	})
 	if err == nil {
-		err = r.compare(ctx, note{groups: fingerprint(r.now), next: fingerprint(r.next)}, !cfg.ReadOnly)
+		r.in, r.own = inside.Of(r.all[0].engine), note{groups: fingerprint(r.now), next: fingerprint(r.next)}
+		_, err = r.compare(ctx, false)
 	}
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	if !cfg.ReadOnly {
-		r.keeper.Go(func() { r.keepNote(running, inside.Of(r.all[0].engine).MaxTTL/2) })
+		r.keeper.Go(func() { r.keep(running) })
 	}
 	cfg.Masters = slices.Repeat([]string{"of several groups"}, len(r.all[0].masters)) // for their number
 	return &Engine{inside.Front(cfg.Config, r).(*engine.Engine), r}, nil

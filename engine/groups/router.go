@@ -1,11 +1,15 @@
 package groups
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
@@ -23,6 +27,7 @@ type group struct {
 	set       string         // the set's id on its masters; "" without Fencing
 	engine    *engine.Engine // gives out no locks; nil: New failed
 	pipe      *pipeline.Pipeline
+	away      error // why no quorum voted at the last look; nil: it did
 }
 
 // A router is the pipe of an Engine. It takes each request to the group of its key.
@@ -31,9 +36,13 @@ type router struct {
 	prefix      string // of all keys
 	all         []*group
 	now, next   []*group // next is empty unless the map changes
-	latest      note     // known to this process; keepNote owns it after New
+	readOnly    bool
+	in          inside.Engine // of a group
+	own, latest note          // latest: known to this process; owned by keep once settled
+	settled     atomic.Bool   // the map has been compared
+	comparing   sync.Mutex    // one goroutine compares
 	keeper      sync.WaitGroup
-	stop        context.CancelFunc // ends keepNote
+	stop        context.CancelFunc // ends keep
 }
 
 // Of returns the pipe of a key's group, or of both if the key moves.
@@ -135,7 +144,36 @@ func (r *router) DoMany(ctx context.Context, reqs []pipeline.Request, each func(
 }
 
 func (r *router) Ready(ctx context.Context) error {
+	if err := r.vote(ctx); err != nil {
+		return err
+	}
+	return r.Settle(ctx, true)
+}
+
+// vote waits until a quorum of each group votes.
+func (r *router) vote(ctx context.Context) error {
 	return r.each(func(g *group) error { return g.pipe.Ready(ctx) })
+}
+
+// Settle compares the map, unless that is done.
+func (r *router) Settle(ctx context.Context, wait bool) (err error) {
+	for ; !r.settled.Load(); time.Sleep(50 * time.Millisecond) {
+		if wait {
+			err = r.vote(ctx)
+		}
+		if err == nil {
+			r.comparing.Lock()
+			err = cmp.Or(r.compare(ctx, false))
+			r.comparing.Unlock()
+		}
+		switch {
+		case err == nil, errors.Is(err, engine.ErrConfigMismatch), errors.Is(err, engine.ErrClosed):
+			return err
+		case !wait, ctx.Err() != nil:
+			return fmt.Errorf("%w: %w: %w", engine.ErrNoQuorum, engine.ErrNotAcquired, err)
+		}
+	}
+	return nil
 }
 
 func (r *router) Refuse() {

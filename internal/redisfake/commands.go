@@ -45,18 +45,19 @@ func (c *conn) executeLocked(words []string) any {
 	case "EVALSHA":
 		return s.evalLocked(words[1], keys, words[3+len(keys):])
 	case "SET":
-		if len(words) == 6 && words[3] == "NX" && words[4] == "PX" {
-			if _, there := d.find(words[1]); there {
-				return nil
-			}
+		nx := len(words) > 3 && words[3] == "NX"
+		if _, there := d.find(words[1]); nx && there {
+			return nil
+		}
+		switch {
+		case nx && len(words) == 6 && words[4] == "PX":
 			d.set(words[1], words[2], int64(atoi(words[5])))
-			return status("OK")
-		}
-		if len(words) == 3 {
+		case len(words) == 3, nx && len(words) == 4:
 			d.set(words[1], words[2], 0)
-			return status("OK")
+		default:
+			return errors.New("ERR syntax error")
 		}
-		return errors.New("ERR syntax error")
+		return status("OK")
 	case "GET":
 		text, there, err := d.get(words[1])
 		if !there {

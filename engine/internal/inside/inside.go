@@ -4,6 +4,7 @@ package inside
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"muxlock/pipeline"
@@ -28,6 +29,7 @@ type Engine struct {
 	Closing <-chan struct{}       // closed by the first Close
 	// Setup is function Setup with the engine's Config.
 	Setup func() (pipeline.Setup, error)
+	Log   func(level slog.Level, required bool, text string, attributes ...any) // does not wait for the Logger
 	// Key returns the key of a name's lock on the masters. Errors: engine.ErrInvalid.
 	Key func(name string) (string, error)
 	// Own returns an engine.Stats without what the engines of groups count, too: their masters and rounds.
@@ -60,6 +62,8 @@ type Pipe interface {
 type Router interface {
 	Pipe
 	Of(key string) Pipe // the one that has a key; equal for the keys that a Set may have together
+	// Settle returns nil once locks may be taken. wait: it waits for that until ctx ends.
+	Settle(ctx context.Context, wait bool) error
 }
 
 // Lock is an *engine.Lock.
