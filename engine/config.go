@@ -91,8 +91,8 @@ type Config struct {
 	RetrySplit time.Duration
 
 	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among
-	// themselves. Then it is released at the masters, and other processes have their turn. There are at
-	// most 65535 hand-overs. Default 20 ms. A longer time is faster for many waiters in one process, and
+	// themselves. Then it is released at the masters, and other processes have their turn, which they get
+	// sooner if they stand in line (package comment, Waiting). There are at most 65535 hand-overs. Default 20 ms. A longer time is faster for many waiters in one process, and
 	// unfair to waiters in others. With 1 ns every release goes to the masters.
 	HandOverTime time.Duration
 

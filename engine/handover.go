@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"time"
 
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
@@ -12,12 +13,25 @@ import (
 
 // Handing a lock over within the process, without a request to the masters. It is bounded,
 // so that other processes have their turn: by number (fencing.MaxHandOvers) and by time
-// (Config.HandOverTime), whichever is reached first.
+// (Config.HandOverTime), whichever is reached first. Where other processes stand in line, only one
+// caller who came during the turn is served, unless the turn is short (redlock.TurnOfNewcomers).
 
-// mayHandOver reports whether the lease may go to another holder in this process.
-func (l *lease) mayHandOver(now clock.Instant) bool {
-	return !l.revealed && !l.leads && redlock.MayHandOver(int(l.handed), fencing.MaxHandOvers, now.Sub(l.since), l.e.cfg.HandOverTime)
+// mayHandOver reports whether the lease may go to another holder in this process, after it was held for up to longest.
+func (l *lease) mayHandOver(longest time.Duration, now clock.Instant) bool {
+	return !l.revealed && !l.leads && redlock.MayHandOver(int(l.handed), fencing.MaxHandOvers, now.Sub(l.since), longest)
 }
+
+// turn returns for how long the lease may be handed over until it goes to w.
+func (l *lease) turn(w *waiter) time.Duration {
+	longest := l.e.cfg.HandOverTime
+	if l.state.lined && l.newcomers && w.cameAfter(l) {
+		longest = min(longest, redlock.TurnOfNewcomers(l.e.roundTrip()))
+	}
+	return longest
+}
+
+// cameAfter reports whether w did not wait yet when the lease was granted.
+func (w *waiter) cameAfter(l *lease) bool { return !w.since.Before(l.since) }
 
 // handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may be handed over.
 // If too little validity is left, the waiter extends it first.
@@ -44,11 +58,11 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	case l.ended, n.lease != l: // the latter: other readers of this process have another lease
 		l.endLocked()
 		return true, false
-	case w == nil, q != n && (!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit): // who waits for a permit contends already
+	case w == nil, q != n && (!l.mayHandOver(l.turn(w), now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit): // who waits for a permit contends already
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
-	case w.kind != takes || l.shared || !l.mayHandOver(now):
+	case w.kind != takes || l.shared || !l.mayHandOver(l.turn(w), now):
 		l.endLocked()
 		n.lease, n.contending = nil, true
 		return true, true
@@ -57,7 +71,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	l.e.released(holder, now, true, true, nil) // before the next holder's Acquired
 	least := w.ttl / 2
 	if l.short && w.ttl <= l.ttl { // and about to be renewed
-		least = line.Passed(w.ttl) / 2
+		least = line.Passed(w.ttl) / 4
 	}
 	l.ttl = w.ttl // what its renewals ask for
 	if l.until.Left(now) < least {
@@ -65,6 +79,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		return false, false
 	}
 	q.popLocked()
+	l.newcomers = w.cameAfter(l)
 	w.lock = l.handle()
 	l.holders = append(l.holders, w.lock)
 	if w.stop != nil {

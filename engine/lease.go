@@ -35,6 +35,7 @@ type lease struct {
 	expired   bool          // ended because validity ran out
 	revealed  bool          // others may have the token: it must not be handed over
 	leads     bool          // its holder is a leader: it is not handed over either
+	newcomers bool          // it was handed over to a caller who came after it was granted
 	handed    int32         // how often it was handed over
 	holders   []*Lock       // several if it is shared; none on the way to the next
 	longest   time.Duration // longest ttl that a master may have been sent

@@ -276,7 +276,7 @@ func (l *Lock) extended(err error, ctx context.Context) error {
 }
 
 // Release gives the lock up. If somebody in this process waits for it, Release hands it over without
-// asking the masters. If nobody waits, after Config.HandOverTime, or if its token was revealed, Release
+// asking the masters. If nobody waits, if others have their turn (Config.HandOverTime), or if its token was revealed, Release
 // deletes it on all masters, even on masters that seemed to refuse it. It waits for the verdict, at most
 // about twice Config.MasterTimeout. ctx ends the wait, never the command: even with a ctx that has ended,
 // the release is sent. A nil ctx is context.Background().

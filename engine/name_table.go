@@ -117,6 +117,7 @@ type waiter struct {
 	ttl        time.Duration
 	kind       waiterKind
 	ready      chan struct{} // capacity 1
+	since      clock.Instant // of its wait
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
 	lock       *Lock              // handed over
@@ -203,7 +204,7 @@ func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 // queueLocked puts a waiter into the queue.
 func (n *nameState) queueLocked(c *contender, now clock.Instant) *waiter {
 	w := n.shard.table.waiters.Get().(*waiter)
-	w.ttl, w.kind, w.limit, w.queued = c.ttl, c.kind, c.limit, true
+	w.ttl, w.kind, w.limit, w.since, w.queued = c.ttl, c.kind, c.limit, now, true
 	if w.prev = n.last; w.prev == nil {
 		n.first = w
 	} else {

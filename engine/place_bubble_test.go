@@ -692,3 +692,84 @@ func TestShortLeaseIsRenewedBeforeItsHolderIsWarnedAndInTime(t *testing.T) {
 		failed.failed(answered, ErrNoQuorum)
 	}
 }
+
+func TestPlaceThatIsGivenUpIsOneOfMaxAttempts(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(pipeline.Answer{Kind: pipeline.Missing}) },
+		func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
+			a := <-got
+			require.ErrorIs(t, a.err, ErrTaken)
+			var failed *AttemptError
+			require.ErrorAs(t, a.err, &failed)
+			require.Equal(t, 5, failed.Refused)
+			require.Len(t, l.passed(), 3, "nothing is left in line")
+			require.Equal(t, 3, l.asked())
+		}, func(c *Config) { c.MaxAttempts = 3 })
+}
+
+func TestWhoMayAskAFewTimesStandsInLineForAsLongAsItTakes(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
+		func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
+			time.Sleep(time.Hour)
+			for m := range 3 {
+				l.hears(m, pipeline.Answer{Kind: pipeline.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
+			}
+			requireGot(t, got)
+			require.Empty(t, l.passed())
+		}, func(c *Config) { c.MaxAttempts = 2 })
+}
+
+func TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLine(t *testing.T) {
+	const attempt = time.Millisecond // what one takes here
+	for name, c := range map[string]struct {
+		alone  bool          // nobody else stands in line
+		age    time.Duration // of the lease when a newcomer is the next
+		passes bool          // the lock, to another process
+	}{
+		"others stand in line, a short turn": {false, 8*attempt - 1, false},
+		"others stand in line, a long turn":  {false, 8 * attempt, true},
+		"nobody else, a long turn":           {true, redlock.DefaultHandOverTime - 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				waited := goAcquire(t.Context(), e, 0)
+				time.Sleep(2 * attempt)
+				for m := range 3 {
+					l.hears(m, grantedFor(10*time.Second))
+				}
+				lock := requireGot(t, got)
+				newcomers := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
+				lock.lease.state.lined = !c.alone
+				time.Sleep(c.age)
+				require.NoError(t, lock.Release(t.Context()))
+				lock = requireGot(t, waited)
+				require.NoError(t, lock.Release(t.Context()))
+				lock = requireGot(t, newcomers[0])
+				require.NoError(t, lock.Release(t.Context()))
+				if !c.passes {
+					requireGot(t, newcomers[1])
+					return
+				}
+				requireOpen(t, newcomers[1], "it is the turn of others")
+				require.Len(t, l.passed(), 1)
+			})
+		})
+	}
+}
+
+func TestWhoWaitedBeforeATurnIsServedUntilItsBound(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		waited := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
+		time.Sleep(2 * time.Millisecond)
+		for m := range 3 {
+			l.hears(m, grantedFor(10*time.Second))
+		}
+		lock := requireGot(t, got)
+		time.Sleep(redlock.DefaultHandOverTime - 1)
+		require.NoError(t, lock.Release(t.Context()))
+		lock = requireGot(t, waited[0])
+		time.Sleep(1)
+		require.NoError(t, lock.Release(t.Context()))
+		requireOpen(t, waited[1], "Config.HandOverTime has passed")
+		require.Len(t, l.passed(), 1)
+	})
+}

@@ -46,7 +46,7 @@ func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 
 // mayJoinLocked reports whether a reader that wants ttl may join the lease.
 func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
-	return !l.ended && l.mayHandOver(now) && l.until.Left(now) >= ttl/2
+	return !l.ended && l.mayHandOver(l.e.cfg.HandOverTime, now) && l.until.Left(now) >= ttl/2
 }
 
 // joinLocked adds a reader.

@@ -174,7 +174,7 @@ var engines = []fault{
 	},
 	{
 		what: "a permit with little validity left is neither handed over nor released", file: "engine/handover.go",
-		old: "(!l.mayHandOver(now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit):", new: "!l.mayHandOver(now):",
+		old: "(!l.mayHandOver(l.turn(w), now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit):", new: "!l.mayHandOver(l.turn(w), now):",
 		tests: "engine TestPermitWithLittleValidityLeftIsReleasedAtTheMasters",
 	},
 	{
@@ -406,6 +406,11 @@ var engines = []fault{
 		what: "a pass does not raise the fencing token", file: "engine/lease.go",
 		old: "req.Fence = l.fencing + 1", new: "req.Fence = 0",
 		tests: "engine TestAPassProposesALargerFencingToken",
+	},
+	{
+		what: "all who come during a turn are served while others stand in line", file: "engine/handover.go",
+		old: "if l.state.lined && ", new: "if false && ",
+		tests: "engine TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLine",
 	},
 	{
 		what: "a place that a master lost is kept", file: "engine/place.go",
