@@ -102,8 +102,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *ta
 // used returns the used part of the validity of a lock that was acquired at now and ends at
 // until; below 0: unknown, as of a lock that another process may have passed on with a short lease.
 func (r *runner) used(now, until int64) int64 {
-	passed := line.Passed(r.cfg.TTL) + line.StayAfter(r.cfg.TTL, r.cfg.TTL) // with the age of an entry
-	if r.allowed < 0 || r.cfg.procs() > 1 && until-now <= int64(passed) {
+	if r.allowed < 0 || r.cfg.procs() > 1 && until-now <= int64(line.Passed(r.cfg.TTL)) {
 		return -1
 	}
 	return max(int64(r.cfg.TTL)-r.allowed-(until-now), 0)

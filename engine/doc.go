@@ -127,7 +127,8 @@
 // Goroutines of one engine that want the same name queue in order of arrival. Only the first asks
 // the masters. Release hands the lock over to the next without a request, for up to
 // Config.HandOverTime. Then the lock is released at the masters, and other processes have their
-// turn. A lock whose token was revealed is never handed over, because others may release it with
+// turn. If other processes are known to stand in line, the turn ends sooner: it is for the callers
+// who waited when it began and one more, and for others only within the time of eight attempts. A lock whose token was revealed is never handed over, because others may release it with
 // that token at any time.
 //
 // A ctx bounds wait and work alike, and WithWait the wait alone.
@@ -148,15 +149,17 @@
 // one process wants costs no extra command.
 //
 // A process in line asks for the lock long before it is free. So validity counts from before the
-// request that the grant answers. A lock that is passed on has a short lease: ttl/2, at most 2 s. If a
-// waiter's machine vanishes at its turn, the others wait that long. After 5 ms the engine extends the
-// lease to ttl, once, even without KeepAlive. A waiter asks again after 0.5 s to 1 s, less often the
-// longer it has waited. The first in line watches the name as above, since a holder that dies passes
-// nothing on.
+// request that the grant answers. A lock that is passed on has a short lease: two thirds of ttl, at most
+// 2.4 s. If a waiter's machine vanishes at its turn, the others wait that long. After 5 ms the engine
+// extends the lease to ttl, once, even without KeepAlive. A waiter asks again after 0.5 s to 1 s, less
+// often the longer it has waited; with a ttl below 6 s after a sixth of it at most, and after 8 ms at
+// least. The first in line watches the name as above, since a holder that dies passes nothing on.
 //
-// There is no line for TryAcquire, with Config.MaxAttempts, for a ttl below 0.6 s, or while fewer
-// than a quorum of masters can keep one: a line needs RESP3 and rights (Masters, below; admin.Check
-// says what is missing). Contenders back off from each other then. If the name is free several times
+// With Config.MaxAttempts, a place in line is one attempt, however long it takes.
+//
+// There is no line for TryAcquire, with a Config.MaxAttempts of 1, for a ttl below 10 ms, for readers
+// and Sets, or while fewer than a quorum of masters can keep one: a line needs RESP3 and rights
+// (Masters, below; admin.Check says what is missing). Contenders back off from each other then. If the name is free several times
 // in a row sooner than somebody could have held it, they back off for longer, up to the time of 32
 // attempts.
 //

@@ -65,14 +65,16 @@ const (
 	settleIn = 5 * time.Millisecond
 	// openFor is for how long a holder leaves the name to strangers: waiters that are told so delay by it.
 	openFor = 10 * time.Millisecond
+	// longestStray is how long a place waits for missing grants at most.
+	longestStray = 300 * time.Millisecond
 	// mostSettled is how often the leader of a split vote asks again.
 	mostSettled = 4
 )
 
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
-// A contender with bounded attempts or a short lease does not, nor does a reader or a set.
+// A contender with one attempt or a very short lease does not, nor does a reader or a set.
 func (c *contender) standsInLine(ctx context.Context) bool {
-	if c.most != 0 || c.ttl < line.LeastTTL || c.kind != takes {
+	if c.most == 1 || c.ttl < line.LeastTTL || c.kind != takes {
 		return false
 	}
 	c.state.shard.mu.Lock()
@@ -102,7 +104,9 @@ func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err erro
 		p.ctx, cancel = context.WithCancel(ctx)
 		var leader string
 		lock, next, leader, err = p.wait(ctx)
-		again = lock == nil && err == nil && next.kind == nil
+		if again = lock == nil && err == nil && next.kind == nil; again && c.made == c.most {
+			next.kind, again = ErrTaken, false
+		}
 		cancel()
 		p.leave(lock != nil, leader)
 		stays := func(v string) bool { return v != "" && slices.Contains(before, v) } // not ours: each place has a token of its own
@@ -146,8 +150,8 @@ func (p *place) leave(taken bool, leader string) {
 	}
 }
 
-// wait returns the lock; or the next step, without a kind if c is to stand in line again; or an error. If it returns a
-// leader, the token is to be passed to the leader.
+// wait returns the lock; or the next step, without a kind if c is to stand in line again unless its attempts are used up; or
+// an error. If it returns a leader, the token is to be passed to the leader.
 func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string, err error) {
 	e := p.c.e
 	for stay := false; ; stay = true {
@@ -165,7 +169,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string,
 			}
 			if asked {
 				if again, leader := p.settle(); again {
-					return nil, step{}, leader, nil
+					return nil, step{failed: newAttemptError(ErrTaken, anAcquire, len(p.seats), out)}, leader, nil
 				}
 			}
 			select {
@@ -188,7 +192,6 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	c, now := p.c, clock.Now()
 	waited := now.Sub(p.began)
 	next, told := line.StayAfter(waited, c.ttl), false
-	stale := line.Stale(next)
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.mu.Lock()
@@ -200,7 +203,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	default:
 		next = min(next, p.told.Left(now))
 	}
-	l := &pipeline.Line{Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: stale, Stay: stay, Waited: waited, Told: told}
+	l := &pipeline.Line{Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: line.Stale(c.ttl), Stay: stay, Waited: waited, Told: told}
 	p.due = now.Add(next)
 	p.timer.Reset(next)
 	if stay { // an abandoned join would be passed by the pipeline
@@ -256,8 +259,8 @@ func (p *place) failed(out pipeline.Outcome) step {
 	c.crowded = false
 	c.state.notLined()
 	out.Verdict = quorum.NoQuorum
+	c.made-- // it counted when it joined
 	next := c.next(out, 0)
-	c.made--
 	c.e.counts.attempt(next, out)
 	c.state.failedFor(next.kind)
 	next.failed = newAttemptError(next.kind, anAcquire, len(p.seats), out)
@@ -293,7 +296,7 @@ func (p *place) settle() (again bool, leader string) {
 
 // strayDelay returns how long to wait for missing grants, with so many doublings.
 func (p *place) strayDelay(doublings int) time.Duration {
-	least := min(max(2*time.Millisecond, 4*p.c.e.roundTrip())<<doublings, line.LeastTTL/2)
+	least := min(max(2*time.Millisecond, 4*p.c.e.roundTrip())<<doublings, longestStray)
 	return redlock.Jitter(least, 2*least, fastrand.Uint32n)
 }
 

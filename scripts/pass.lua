@@ -60,9 +60,9 @@ local opened = 0
 -- is all.
 local function offer(c)
   local entry = pcall('HGET', entries, c)
-  local version, stamp, stale, lease, channel, tag = (type(entry) == 'string' and entry or ''):match('^(%d+) (%d+) (%d+) (%d+) (%S+) (%S+)')
+  local version, stamp, lease, channel, tag = (type(entry) == 'string' and entry or ''):match('^(%d+) (%d+) %d+ (%d+) (%S+) (%S+)')
   local age = stamp and now - stamp
-  local there, open = age and age >= 0 and age <= stale + 0 and tag == ARGV[4], ARGV[2] == 'o'
+  local there, open = age and age >= 0 and 2 * age <= lease + 0 and tag == ARGV[4], ARGV[2] == 'o'
   if there and open and hears(channel, 'o\n' .. c) then
     opened = opened + 1
     return opened == 2
@@ -70,7 +70,6 @@ local function offer(c)
   pcall('ZREM', line, c)
   pcall('HDEL', entries, c)
   local granted = there and not open and grant()
-  lease = granted and string.format('%.0f', lease + age)
   local reply = granted and pcall('SET', name, c, 'PX', lease)
   if reply and not reply.err then
     local next = range(0, 1)

@@ -42,8 +42,8 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = script("wait", "0ccfb163ad793c572c467daff19ca6dcebeacbf1")
-	Pass = script("pass", "823dabfa378e553840bcc0e1e477a4302b7da4ad")
+	Wait = script("wait", "c658480596216f67bdfa7067b99aa3e1d517108d")
+	Pass = script("pass", "663034638f9c204bd3753d2bf0bb98f12fbecd73")
 )
 
 // Inspect is for people, and rare: each call loads it.

@@ -5,8 +5,8 @@
 -- KEYS[4], KEYS[5], KEYS[6]  with fencing: the set's description, the mark, the registers
 -- ARGV[1]  token
 -- ARGV[2]  version of this request
--- ARGV[3]  lease that may be passed to the token, without the age of the entry
--- ARGV[4]  how old the entry may be for that
+-- ARGV[3]  lease that may be passed to the token, up to half as long after this request
+-- ARGV[4]  how long after this request its owner is there to take a free name
 -- ARGV[5]  channel that its owner hears
 -- ARGV[6]  tag of the description that its owner expects; '-' without fencing
 -- ARGV[7]  how long its owner has waited, to join; '' to stay

@@ -82,10 +82,14 @@ func TestLeaseThatIsPassedOnNeverOutlivesTheTTL(t *testing.T) {
 	for ttl := LeastTTL; ttl < 2*time.Minute; ttl += 13 * time.Millisecond {
 		for _, waited := range []time.Duration{0, time.Second, 10 * time.Second, time.Hour} {
 			stay := StayAfter(waited, ttl)
-			require.GreaterOrEqual(t, stay, LeastTTL/6)
+			require.GreaterOrEqual(t, stay, leastStay)
 			require.LessOrEqual(t, stay, longestStay)
-			require.LessOrEqual(t, Passed(ttl)+Stale(stay), ttl)
+			require.LessOrEqual(t, Passed(ttl)+Stale(ttl), ttl, "as masters of an earlier version pass it on")
 			require.GreaterOrEqual(t, Passed(ttl), LeastTTL/2)
+			require.Greater(t, Passed(ttl)-Stale(ttl), 3*time.Millisecond, "more than the allowance for drift is left, however old the entry")
+			if ttl >= 6*leastStay {
+				require.GreaterOrEqual(t, Stale(ttl), stay*6/5, "an entry is fresh until its owner asks again")
+			}
 		}
 	}
 	require.Equal(t, shortestStay, StayAfter(0, time.Minute))
@@ -174,10 +178,16 @@ func TestWaitersAskAgainAfterAPartOfTheirWait(t *testing.T) {
 		{3 * time.Second, time.Minute, 750 * time.Millisecond},
 		{time.Hour, time.Minute, longestStay},
 		{time.Hour, 4200 * time.Millisecond, 700 * time.Millisecond},
-		{0, LeastTTL, 100 * time.Millisecond},
+		{0, 600 * time.Millisecond, 100 * time.Millisecond},
+		{0, LeastTTL, leastStay},
 	} {
 		require.Equal(t, c.want, StayAfter(c.waited, c.ttl))
 	}
-	require.Equal(t, 3*time.Second, Stale(time.Second))
-	require.Equal(t, 600*time.Millisecond, LeastTTL)
+	for ttl, want := range map[time.Duration][2]time.Duration{
+		30 * time.Second: {2400 * time.Millisecond, 1200 * time.Millisecond},
+		3 * time.Second:  {2 * time.Second, time.Second},
+		LeastTTL:         {6666666, 3333333},
+	} {
+		require.Equal(t, want, [2]time.Duration{Passed(ttl), Stale(ttl)})
+	}
 }

@@ -2,26 +2,29 @@ package line
 
 import "time"
 
-const (
-	// LeastTTL is the least lease of a waiter in line: with a shorter one it would ask too often.
-	LeastTTL = 600 * time.Millisecond
+// A lease that is passed on is short: its new holder may be gone. It has the same length whatever the age of the entry, and
+// validity counts from before the entry was sent. So it is passed only to an entry of up to half that age. It is no longer
+// than two thirds of the ttl: masters of an earlier version add the age of the entry, and the sum is at most ttl, too.
 
-	longestPassed = 2 * time.Second
-	shortestStay  = 500 * time.Millisecond
-	longestStay   = time.Second // nobody sleeps beside a free name for longer, though he does not know that he is the first
+const (
+	// LeastTTL is the least lease of a waiter in line: of a shorter one too little is left.
+	LeastTTL = 10 * time.Millisecond
+
+	leastStay    = 8 * time.Millisecond
+	shortestStay = 500 * time.Millisecond
+	longestStay  = time.Second // nobody sleeps beside a free name for longer, though he does not know that he is the first
+
+	longestPassed = 2 * longestStay * 6 / 5 // an entry is fresh for a fifth longer than the longest stay
 )
 
-// A lease that is passed on is short: its new holder may be gone. It lives for Passed(ttl), plus the age of the entry by
-// the master's clock, at most Stale. The sum is at most ttl. So a master that forgot the lease waits long enough before it
-// votes. Validity counts from before the entry was sent, and some is left.
+// Passed returns the lease that may be passed to a waiter.
+func Passed(ttl time.Duration) time.Duration { return min(ttl/3*2, longestPassed) }
 
-// Passed returns the lease that may be passed to a waiter, without the age of its entry: the master adds that.
-func Passed(ttl time.Duration) time.Duration { return min(ttl/2, longestPassed) }
+// Stale returns the greatest age of an entry that a lock is passed to.
+func Stale(ttl time.Duration) time.Duration { return Passed(ttl) / 2 }
 
-// StayAfter returns how long after a request a waiter sends the next one, unless it has reason to send it sooner.
+// StayAfter returns how long after a request a waiter sends the next one, unless it has reason to send it sooner. A ttl
+// below 48 ms, six times the least stay, is for near masters: the entry is stale before the next request, for a part of the time.
 func StayAfter(waited, ttl time.Duration) time.Duration {
-	return min(max(shortestStay, waited/4), longestStay, ttl/6)
+	return max(leastStay, min(max(shortestStay, waited/4), longestStay, ttl/6))
 }
-
-// Stale returns the greatest age of an entry whose owner sends the next request after stay.
-func Stale(stay time.Duration) time.Duration { return 3 * stay }

@@ -70,16 +70,17 @@ func (q *queue) remove(token string) {
 // An entry is what the owner of a token in line asked for.
 type entry struct{ version, lease, channel, tag string }
 
-func (q *queue) fresh(token string) (e entry, age int64, ok bool) {
+// entry returns a token's entry and its age, -1 if there is none; and whether its owner is there to take a free name.
+func (q *queue) entry(token string) (e entry, age int64, fresh bool) {
 	hash, err := q.d.hash(q.entries)
 	words := strings.Fields(hash[token])
 	if err != nil || len(words) != 6 {
-		return entry{}, 0, false
+		return entry{}, -1, false
 	}
 	var numbers [4]int64
 	for i, word := range words[:4] {
 		if numbers[i], err = strconv.ParseInt(word, 10, 64); err != nil {
-			return entry{}, 0, false
+			return entry{}, -1, false
 		}
 	}
 	age = q.now - numbers[1]
@@ -172,7 +173,7 @@ func wait(d *dataSet, keys, args []string) any {
 		if first == "" || first == token {
 			break
 		}
-		if e, _, fresh := q.fresh(first); fresh && (there || d.publish(e.channel, "f\n"+first) > 0) {
+		if e, _, fresh := q.entry(first); fresh && (there || d.publish(e.channel, "f\n"+first) > 0) {
 			break
 		}
 		q.remove(first)
@@ -194,8 +195,8 @@ func pass(d *dataSet, keys, args []string) any {
 	}
 	passed, opened := false, 0
 	offer := func(c string) (done bool) {
-		e, age, fresh := q.fresh(c)
-		if !fresh || e.tag != tag {
+		e, age, _ := q.entry(c)
+		if age < 0 || 2*age > int64(atoi(e.lease)) || e.tag != tag {
 			q.remove(c)
 			return false
 		}
@@ -211,9 +212,8 @@ func pass(d *dataSet, keys, args []string) any {
 		if q.remove(c); err != nil {
 			return false
 		}
-		lease := int64(atoi(e.lease)) + age
-		d.set(q.name, c, lease)
-		message := strings.Join([]string{"g", c, e.version, fmt.Sprint(lease), fence, word, q.next()}, "\n")
+		d.set(q.name, c, int64(atoi(e.lease)))
+		message := strings.Join([]string{"g", c, e.version, e.lease, fence, word, q.next()}, "\n")
 		if q.set != "" {
 			message += "\n" + q.foundMark
 		}

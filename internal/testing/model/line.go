@@ -24,7 +24,7 @@ type lineModel struct {
 
 	TTL, Horizon uint8 // in ticks
 	Stale        uint8 // age up to which a holder passes to an entry
-	AnyLease     uint8 // the masters' clocks step, so a lease that is passed on has any length up to this; 0: they do not step
+	AnyLease     uint8 // masters of an earlier version, whose clocks step: a lease that is passed on has any length up to this; 0: it has TTL
 	Wait         uint8 // of a master before it votes again
 	Stays        uint8 // requests of a place after the first
 	Extensions   uint8 // of a lease
@@ -67,11 +67,7 @@ const (
 	joinsTwice // a master executes the first request of a place twice
 )
 
-const (
-	maxPlaces = 3
-	// passed is the lease in a pass, beside the age of the entry.
-	passed = 1
-)
+const maxPlaces = 3
 
 // A lineState is the masters, the messages under way, and what each attempt knows.
 type lineState struct {

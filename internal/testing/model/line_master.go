@@ -111,11 +111,10 @@ func (x *lineSearch) pass(a, i int) {
 	}
 	for b := range m.Attempts {
 		e := c.line[b]
-		age := s.now - e.stamp
 		if b == a || e.version == 0 || e.version == staleVersion || e.dead && m.Fault != deadChannelsHear {
 			continue
 		}
-		from, to := passed+age, passed+age
+		from, to := m.TTL, m.TTL
 		if m.AnyLease > 0 {
 			from, to = 1, m.AnyLease
 		}

@@ -169,7 +169,7 @@ var lua = []fault{
 	},
 	{
 		what: "a pass gives a lock to who asked too long ago", file: "scripts/pass.lua",
-		old: "age <= stale + 0 and tag", new: "tag",
+		old: "2 * age <= lease + 0 and tag", new: "tag",
 		tests: "scripts TestOnlyFreshEntriesAreGranted",
 	},
 	{

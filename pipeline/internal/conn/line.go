@@ -24,8 +24,8 @@ const (
 type Line struct {
 	// Of a Wait:
 	Version uint32        // of this request, from 1
-	Lease   time.Duration // that may be passed to the token; the entry's age is added
-	Stale   time.Duration // how old the entry may be when a lock is passed to it
+	Lease   time.Duration // that may be passed to the token, up to half as long after the request
+	Stale   time.Duration // how old the entry may be when its owner is told that the name is free
 	Stay    bool          // the token is in line; else it joins
 	Waited  time.Duration // how long its owner has waited already, when it joins
 	Told    bool          // the owner was told to ask: a free name is taken out of turn
