@@ -57,6 +57,8 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	switch {
 	case out.Denied != nil && out.Verdict == quorum.NoQuorum: // else enough masters have answered
 		s.kind, s.again = ErrDenied, false
+	case out.Mismatched && out.Verdict == quorum.NoQuorum:
+		s.kind, s.again = ErrConfigMismatch, false
 	case out.Verdict == quorum.Won:
 		s.kind = ErrExpired
 	case out.Verdict == quorum.Denied && out.Tally.Granted > 0:

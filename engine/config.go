@@ -77,6 +77,10 @@ type Config struct {
 	// Default false.
 	Fencing bool
 
+	// ReadOnly is for tools that look at locks and take none: New goes on where too few masters are of one
+	// set (ErrConfigMismatch), and package groups writes no note of its map. Default false.
+	ReadOnly bool
+
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. Waiting behind
 	// other callers of this engine does not count, but with 1 an Acquire does not wait.
 	MaxAttempts int
@@ -99,7 +103,8 @@ type Config struct {
 	// Observer and Logger are notified of events; both may be nil. At level Warn the Logger gets locks
 	// lost, masters set aside, and leaders (Lead) that failed or go on without their lock. It also gets
 	// unconfirmed releases and failed renewals: the first of each, then the number of further ones within
-	// ten seconds. At level Info it gets masters that are up but must wait, and how long, and masters that
+	// ten seconds. At level Error it gets masters that do not vote until somebody acts: those of another
+	// set, and with Fencing those that lost their data while too few others vote. At level Info it gets masters that are up but must wait, and how long, and masters that
 	// begin to vote. Once it gets the settings on which all processes that share locks must agree: the
 	// masters, MaxTTL, the wait after a restart. Neither gets a token or a password.
 	Observer *Observer

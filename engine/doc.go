@@ -106,8 +106,10 @@
 // same machine began. With MastersAreDurable a restarted master votes at once if its earlier mark
 // names it: the data are its own.
 //
-// If fewer than N-q+1 others have their registers, a majority was lost. Then run muxlock masters
-// init --recover, with the largest fence that any resource has seen. Without that fence, a set that
+// If fewer than N-q+1 others have their registers, no time helps: the log says so at level Error, once.
+// Masters that are away must come back with their data. If they cannot, a majority was lost. Then run
+// muxlock masters init --recover, with the largest fence that any resource has seen, and restart all
+// processes with Fencing. Without that fence, a set that
 // is set up again begins above 16 tokens for each second since 1970: a second line of defence, not a
 // promise.
 //
@@ -117,6 +119,13 @@
 // fence. A running server can return to an older state of its own data: by SWAPDB there and back,
 // REPLICAOF a copy of itself, or DEBUG RELOAD. Only engines that checked it in between (above)
 // notice, so no ACL should allow these commands.
+//
+// A process without Fencing reads the set of each master, too, when it connects. A master casts no vote
+// for it if it is of another set than most of Config.Masters, or if its set has another number of members
+// or a smaller MaxTTL; the spelling of addresses does not matter. ErrConfigMismatch comes once too few
+// masters remain. Not seen are processes with Redsync or an earlier engine, a set made after the
+// connection, until the next one, and the set of a master that lost its data or denies the reads. A set
+// can be given up (engine/README.md).
 //
 // A register is used up after 1.4e11 tokens, less its initial value. One name does that when it is
 // locked at the masters 3,500 times a second for a year, or 35 times a second for a century. From

@@ -58,7 +58,7 @@ func (e *Engine) at(key string) pipe {
 // master is away like others, and is tried again. A running engine takes it the same way.
 //
 // Errors: ErrInvalid for a wrong field, a missing database, one server under two addresses, or if masters that are ruled
-// out leave no quorum even when all others return; ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A
+// out leave no quorum even when all others return; ErrConfigMismatch for masters of another set; ErrNoQuorum otherwise. A
 // StartError has each failed master's error: the server's words, and what to do.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
@@ -71,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
 		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
-		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL,
+		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL, ReadOnly: cfg.ReadOnly,
 	})
 	if err == nil {
 		events.assumed(&cfg, masters)
@@ -105,8 +105,8 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 // ctx ends; with a ctx that has ended it returns the present state. Calling it is optional: Acquire waits
 // likewise.
 //
-// Errors: ErrNoQuorum, joined to ctx's error; ErrClosed; of package groups ErrConfigMismatch. ErrNoQuorum comes with a NotReadyError: each
-// missing master's reason, and the time left if known.
+// Errors: ErrNoQuorum, joined to ctx's error; at once with ErrConfigMismatch, or in package groups that alone; ErrClosed.
+// ErrNoQuorum comes with a NotReadyError: each missing master's reason, and the time left if known.
 func (e *Engine) Ready(ctx context.Context) error {
 	err := e.pipe.Ready(ctx)
 	if errors.Is(err, ErrClosed) || !errors.As(err, new(*NotReadyError)) {
@@ -127,8 +127,8 @@ func (e *Engine) Ready(ctx context.Context) error {
 // ctx that has ended already, nothing is sent.
 //
 // Errors: ErrTaken, ErrNoQuorum or ErrExpired of the last attempt at the name, even if another goroutine of
-// this process made it; ErrNoQuorum if no attempt was decided; ErrDenied, after which Acquire does not try
-// again; ErrInvalid; ErrOverloaded; ErrClosed. ctx's error is joined if it ended the wait. errors.As finds
+// this process made it; ErrNoQuorum if no attempt was decided; ErrDenied or ErrConfigMismatch, after which
+// Acquire does not try again; ErrInvalid; ErrOverloaded; ErrClosed. ctx's error is joined if it ended the wait. errors.As finds
 // the votes as an *AttemptError. Acquire follows the Redlock algorithm of redis.io.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, takes)

@@ -13,7 +13,7 @@ import (
 // The error of a ctx that ended is joined to them, and never replaces them. Every text is
 // one line. None holds a token.
 var (
-	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied and ErrExpired when an
+	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch and ErrExpired when an
 	// acquire returns them.
 	ErrNotAcquired = errors.New("muxlock: lock not acquired")
 	// ErrTaken is returned when refusals alone make a quorum impossible: somebody
@@ -47,7 +47,8 @@ var (
 	ErrRestarted = pipeline.ErrRestarted
 	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up, or are
 	// set up for another MaxTTL or other masters. It names each field that differs. It is also the cause
-	// of a master that is a member of another set. Package groups returns it for another map of groups.
+	// of a master that is a member of another set than the others, with Fencing or without. New, Ready and
+	// acquires return it once such masters leave no quorum. Package groups returns it for another map of groups.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
 	// ErrRegister is matched by an AttemptError, with Config.Fencing, when one of its masters has no usable
 	// number where the fencing token of the name should be. The name was not locked there. Either the number
@@ -93,7 +94,7 @@ type NotReadyError = pipeline.NotReadyError
 // AttemptError has the votes of the last attempt at an acquire, extend or release, at the moment of the
 // decision. An acquire's AttemptError matches ErrNotAcquired, too.
 type AttemptError struct {
-	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrExpired or ErrNotHeld
+	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch, ErrExpired or ErrNotHeld
 	Masters                   int           // all; a master that had not answered yet has no vote
 	Granted, Refused, Unknown int           // votes; unknown: neither yes nor no came back
 	Causes                    []MasterError // why votes are unknown

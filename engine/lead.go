@@ -41,7 +41,7 @@ var errEnding = errors.New("muxlock: validity is about to end")
 //
 // Errors: ctx's, joined to fn's error if fn led, and to ErrTaken or ErrNoQuorum if Lead was campaigning;
 // ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid, before anything is sent;
-// ErrDenied; ErrClosed.
+// ErrDenied; ErrConfigMismatch; ErrClosed.
 func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, *Lock) error) error {
 	if fn == nil {
 		return invalid("fn", "is nil")

@@ -177,6 +177,8 @@ func (q *events) master(address string, up bool, cause error) {
 		switch {
 		case !up:
 			q.logger.Warn("master set aside", attributes...)
+		case errors.Is(cause, ErrConfigMismatch), errors.Is(cause, pipeline.ErrMembersLost): // no time ends that
+			q.logger.Error("master does not vote until somebody acts", attributes...)
 		case cause != nil:
 			q.logger.Info("master does not vote yet", attributes...)
 		default:

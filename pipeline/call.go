@@ -76,6 +76,7 @@ type Outcome struct {
 	PassedOn        int           // only for a Pass: how many masters gave the lock to another token, or notified one that it is left open
 	Held            int           // of a set or a reader: how many masters refused it because this very name is held
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
+	Mismatched      bool          // masters of other sets leave no quorum, whatever happens; false if Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won
 }
 

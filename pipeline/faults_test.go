@@ -23,7 +23,7 @@ import (
 func onlyProbe(log []logged) error {
 	for _, l := range log {
 		switch l.args[0] {
-		case "HELLO", "CLIENT", "INFO", "SCRIPT":
+		case "HELLO", "CLIENT", "INFO", "SCRIPT", "GET":
 			continue
 		case "SET":
 			if strings.HasPrefix(l.args[1], ReservedPrefix) {

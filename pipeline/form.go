@@ -146,6 +146,7 @@ func (p *Pipeline) formOneLocked() {
 	p.stats.Requests += uint64(len(r.entries))
 	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
 	r.fenced = p.set != nil
+	_, r.foreign = p.foreignLocked()
 	asked := 0
 	for _, m := range p.masters {
 		r.unasked = append(r.unasked, m.whyNotAskedLocked(r, now))

@@ -244,7 +244,7 @@ func (m *master) pushed(channel, message string) {
 }
 
 func (m *master) grants(token string, a Answer) {
-	if a.Kind == conn.Granted && (m.p.set != nil && m.notMarked(a.Mark) != nil || m.p.set == nil && m.server.NotVoting(time.Now()) != nil) {
+	if a.Kind == conn.Granted && (m.p.set != nil && m.notMarked(a.Mark) != nil || m.p.set == nil && m.notVotingNow() != nil) {
 		return
 	}
 	m.p.hears(m, token, a)

@@ -26,10 +26,12 @@ import (
 // An error ends the session, or leaves the next step to the next tick.
 
 // A member is a master's part in the set; guarded by Pipeline.mu. Only run writes admission and
-// Look, so run may read them without. The readers of other masters may end a gathering.
+// Look, so run may read them without. The readers of other masters may end a gathering, and without
+// fencing they write foreign.
 type member struct {
 	admission fencing.Admission[time.Time]
 	membership.Look
+	foreign  error         // why the master casts no vote, whatever its admission: its set is not that of this process's masters
 	busy     bool          // a step is under way; Close waits for it, since a process may live no longer than one step
 	lookedAt time.Time     // when the last look of a tick was sent
 	read     int           // if registers of too few masters could be read: the number of these masters, plus 1; else 0
@@ -44,8 +46,15 @@ func (p *Pipeline) SetID() string {
 }
 
 // adopt adopts the set that the masters show, if it is the configured one. A quorum must show it: a
-// few may still show the previous generation while a member is replaced.
+// few may still show the previous generation while a member is replaced. Without fencing, a
+// quorum must not be of other sets.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
+	if !p.fencing {
+		if missing, _ := p.missing(time.Now()); missing != nil && missing.mismatched {
+			return missing
+		}
+		return nil
+	}
 	count := make(map[string]int)
 	var addresses []string
 	for _, m := range p.masters {
@@ -69,7 +78,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		}
 	}
 	if members < p.quorum {
-		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed; see muxlock masters status", members, len(p.masters), p.quorum)
+		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed: the others must come back with their data, or be recovered (muxlock masters init --recover); see muxlock masters status", members, len(p.masters), p.quorum)
 	}
 	for _, m := range p.masters {
 		m.metLocked(m.member.Look)
@@ -77,12 +86,15 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	return nil
 }
 
-// metLocked passes a look on to the master's admission. During New there is no set yet.
+// metLocked passes a look on to the master's admission. Without fencing it compares the looks of all
+// masters. So does New, before there is a set.
 func (m *master) metLocked(l membership.Look) {
 	m.member.Look = l
 	if m.p.set == nil {
+		m.p.compareLocked()
 		return
 	}
+	m.member.foreign = m.p.set.Foreign(l.Shown)
 	mark := l.Mark
 	if l.Shown != m.p.set.Description() {
 		mark = ""
@@ -95,17 +107,14 @@ func (m *master) notMember(now time.Time) error {
 	if m.member.admission.Admitted() {
 		return nil
 	}
-	if err := m.p.set.Foreign(m.member.Shown); err != nil {
-		return err
-	}
 	_, until := m.member.admission.Ticket()
 	switch step := m.member.admission.Next(now); {
 	case step == fencing.Wait:
 		return membership.Restarted(fmt.Sprintf("lost its data or was restarted: no vote for another %v, until every lease it may have forgotten has run out",
 			membership.Tenths(until.Sub(now))))
 	case step == fencing.Seed && m.member.read > 0:
-		return membership.Restarted(fmt.Sprintf("lost its data or was restarted: it needs the registers of %d admitted masters, %d can be read; see muxlock masters status",
-			fencing.Peers(len(m.p.masters), m.p.quorum), m.member.read-1))
+		return fmt.Errorf("%w: %w", ErrMembersLost, membership.Restarted(fmt.Sprintf("it needs the registers of %d admitted masters, %d can be read: it votes once those that are away are back with their data, or after muxlock masters init --recover",
+			fencing.Peers(len(m.p.masters), m.p.quorum), m.member.read-1)))
 	case step == fencing.Seed:
 		return membership.Restarted("lost its data or was restarted: its registers are being restored")
 	}
@@ -129,10 +138,36 @@ func (m *master) notMarked(mark string) error {
 	return errNotAdmitted
 }
 
+// compareLocked finds the masters whose sets are not that of this process's masters.
+func (p *Pipeline) compareLocked() {
+	var shown []fencing.Shown
+	for _, m := range p.masters {
+		shown = append(shown, fencing.Shown{Set: m.member.Shown, Mark: m.member.Mark, RunID: m.server.RunID})
+	}
+	for i, why := range fencing.Strangers(shown, p.maxTTL) {
+		p.masters[i].member.foreign = why
+	}
+}
+
+// foreignLocked returns how many masters are foreign, and whether they leave no quorum even if all others vote.
+func (p *Pipeline) foreignLocked() (n int, mismatched bool) {
+	for _, m := range p.masters {
+		if m.member.foreign != nil {
+			n++
+		}
+	}
+	return n, len(p.masters)-n < p.quorum
+}
+
 // admitLocked begins the next step of the master's admission, with a look. While the master can only
-// wait, looks are rarer: they find out whether another client has admitted the master.
+// wait, looks are rarer: they find out whether another client has admitted the master. Without fencing,
+// looks go to all masters while one is foreign: the others' last looks may be old.
 func (m *master) admitLocked(now time.Time) {
-	if m.p.set == nil || m.member.busy || m.member.admission.Admitted() || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
+	settled := m.member.admission.Admitted()
+	if n, _ := m.p.foreignLocked(); m.p.set == nil {
+		settled = n == 0
+	}
+	if settled || m.member.busy || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
 		return
 	}
 	m.member.lookedAt = now
@@ -145,7 +180,7 @@ const stuckPeriod = time.Second
 // lookPeriodLocked returns how long after the last look the next one is due.
 func (m *master) lookPeriodLocked(now time.Time) time.Duration {
 	switch step := m.member.admission.Next(now); {
-	case m.p.set.Foreign(m.member.Shown) != nil || step == fencing.Seed && m.member.read > 0:
+	case m.p.set == nil || m.member.foreign != nil || step == fencing.Seed && m.member.read > 0:
 		return stuckPeriod
 	case step == fencing.Wait:
 		return idlePeriod
@@ -155,7 +190,7 @@ func (m *master) lookPeriodLocked(now time.Time) time.Duration {
 
 // nextLocked takes the step that follows from the last look.
 func (m *master) nextLocked(now time.Time) {
-	if m.p.set == nil || m.member.busy || m.p.set.Foreign(m.member.Shown) != nil {
+	if m.p.set == nil || m.member.busy || m.member.foreign != nil {
 		return
 	}
 	switch m.member.admission.Next(now) {
@@ -189,7 +224,7 @@ func (m *master) lookLocked(now time.Time) {
 	var look conn.Batch
 	membership.AddLook(&look)
 	m.stepLocked(look, now, func(replies []resp.Reply) error {
-		found, err := membership.ReadLook(replies)
+		found, err := membership.ReadLook(replies, m.p.fencing)
 		if err != nil {
 			return err
 		}

@@ -46,8 +46,10 @@ type Config struct {
 	// Fencing makes every acquire take a fencing token. The masters must have been set up for it
 	// (Setup), with the same addresses and MaxTTL.
 	Fencing bool
-	// MaxTTL is the longest lease that any client may ask for; only for Fencing.
+	// MaxTTL is the longest lease that any client may ask for.
 	MaxTTL time.Duration
+	// ReadOnly lets New succeed where masters are set up otherwise. They cast no votes.
+	ReadOnly bool
 	// Changed is called when a master is set aside, with the cause; when it is up again but must
 	// wait before it votes, with a cause that says how long (ErrRestarted) or what is missing; and
 	// when it votes, with none. It may be nil. When New begins, masters count as voting. Each
@@ -70,6 +72,7 @@ type Pipeline struct {
 	closing  chan struct{} // closed by the first Refuse or Close
 	known    chan struct{} // closed and replaced when a master's hearing changes; guarded by mu
 	fencing  bool
+	maxTTL   time.Duration
 	set      *membership.Set // fixed after New; nil without fencing
 	running  sync.WaitGroup  // the masters' goroutines and ticks
 	calls    sync.Pool       // of Do; per pipeline, like together: a channel must stay in its testing/synctest bubble
@@ -109,6 +112,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		limit:       cfg.Queue,
 		changed:     cfg.Changed,
 		fencing:     cfg.Fencing,
+		maxTTL:      cfg.MaxTTL,
 		closing:     make(chan struct{}),
 		known:       make(chan struct{}),
 		drained:     make(chan struct{}),
@@ -136,8 +140,10 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	dials.Wait()
 	err := p.checkStart(ctx, errs)
-	if err == nil && cfg.Fencing {
-		err = p.adopt(cfg.MaxTTL)
+	if err == nil {
+		if err = p.adopt(cfg.MaxTTL); cfg.ReadOnly {
+			err = nil
+		}
 	}
 	if err != nil {
 		p.cancel()

@@ -68,12 +68,13 @@ func (m *master) waitWhileIdle() {
 }
 
 // probe checks whether the server behind a new connection is fit to vote, in this order: its
-// identity, the scripts, the pending releases, and a trial of the calls. Until the master is
+// identity, the scripts, its set, the pending releases, and a trial of the calls. Until the master is
 // admitted, nothing else is sent.
 func (m *master) probe() error {
 	var first conn.Batch
 	first.Command("INFO")
 	first.LoadScripts(m.p.fencing)
+	membership.AddLook(&first)
 	asked := time.Now()
 	replies, err := conn.Checked(m.ask(&first))
 	if err != nil {
@@ -91,7 +92,8 @@ func (m *master) probe() error {
 	if err := m.note(info, asked); err != nil {
 		return err
 	}
-	for i, s := range scripts.All(m.p.fencing) {
+	loaded := scripts.All(m.p.fencing)
+	for i, s := range loaded {
 		switch reply := replies[1+i]; {
 		case reply.Err() != nil:
 			return fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, reply.Err())
@@ -99,21 +101,13 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	if m.p.fencing {
-		var look conn.Batch
-		membership.AddLook(&look)
-		replies, err := m.ask(&look)
-		if err != nil {
-			return err
-		}
-		found, err := membership.ReadLook(replies)
-		if err != nil {
-			return err
-		}
-		m.p.mu.Lock()
-		m.metLocked(found)
-		m.p.mu.Unlock()
+	found, err := membership.ReadLook(replies[1+len(loaded):], m.p.fencing)
+	if err != nil {
+		return err
 	}
+	m.p.mu.Lock()
+	m.metLocked(found)
+	m.p.mu.Unlock()
 	if err := m.sendAllPending(); err != nil {
 		return err
 	}

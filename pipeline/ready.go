@@ -17,6 +17,8 @@ type NotReadyError struct {
 	// because too many masters are away.
 	Left   time.Duration
 	Causes []MasterError // of the masters that do not vote
+
+	mismatched bool // masters of other sets leave no quorum, however long one waits
 }
 
 func (e *NotReadyError) Error() string {
@@ -37,8 +39,8 @@ func (e *NotReadyError) Unwrap() []error { return errorsOf(e.Causes) }
 const readyTick = 50 * time.Millisecond
 
 // Ready returns nil once a quorum of masters votes: they are up, and do not wait after a restart.
-// When ctx ends first, it returns a NotReadyError joined to ctx's error. It returns ErrClosed when
-// the pipeline closes. With a ctx that has ended it returns the present state.
+// When ctx ends first, it returns a NotReadyError joined to ctx's error. It returns one at once if masters
+// of other sets leave no quorum (ErrConfigMismatch). It returns ErrClosed when the pipeline closes. With a ctx that has ended it returns the present state.
 func (p *Pipeline) Ready(ctx context.Context) error {
 	for {
 		missing, err := p.missing(time.Now())
@@ -47,6 +49,8 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 			return err
 		case missing == nil:
 			return nil
+		case missing.mismatched:
+			return missing
 		}
 		tick := readyTick
 		if missing.Left > 0 {
@@ -87,6 +91,7 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	if more <= 0 {
 		return nil, nil
 	}
+	_, e.mismatched = p.foreignLocked()
 	if more <= len(ends) {
 		slices.SortFunc(ends, time.Time.Compare)
 		e.Left = ends[more-1].Sub(now)

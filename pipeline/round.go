@@ -21,6 +21,7 @@ type round struct {
 	entries []Request     // releases first, then extends, then acquires; fixed once it is formed
 	fenced  bool          // the acquires are fenced
 	sets    int           // acquires that MSETEX may carry
+	foreign bool          // masters of other sets leave no quorum
 	lined   bool          // it has a Wait or a Pass
 	loads   []*conn.Load  // the entries, by dialect and channel; between len and cap, loads for reuse
 	unasked []error       // by master: why it was not asked; nil: it was. Fixed before begin
@@ -144,7 +145,7 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
-		out.Causes = r.causesLocked(i)
+		out.Causes, out.Mismatched = r.causesLocked(i), r.foreign
 		for _, c := range out.Causes {
 			if conn.IsAs(ErrDenied, c.Err) {
 				out.Denied = c

@@ -20,6 +20,7 @@ type outbox struct {
 // takeLocked sends a round to the master, now or when there is room. A master that must wait before
 // it votes is sent no acquires, but all releases: a release that finds no key does no harm. With
 // fencing it is sent nothing else: no answer would count, and one to a reader would end the connection.
+// Nor is a master of another set: its answer must not count.
 func (m *master) takeLocked(r *round, now time.Time) {
 	channel := ""
 	if r.lined && m.able {
@@ -29,7 +30,7 @@ func (m *master) takeLocked(r *round, now time.Time) {
 	if cause := m.notVoting(now); cause != nil || r.lined && !m.able {
 		p = p.without(m, func(q *Request) error {
 			switch {
-			case cause != nil && (q.Op.Takes() || p.r.fenced && !q.Op.Ends()):
+			case cause != nil && (q.Op.Takes() || (p.r.fenced || m.member.foreign != nil) && !q.Op.Ends()):
 				return cause
 			case q.Op == Wait && !m.able:
 				return cmp.Or(m.why, errNoLine)

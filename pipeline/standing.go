@@ -41,7 +41,7 @@ func (m *master) standingLocked(now time.Time) (standing, error) {
 	if why == nil {
 		return standing{up: true, votes: true}, nil
 	}
-	if m.p.set != nil && m.p.set.Foreign(m.member.Shown) == nil {
+	if m.p.set != nil && m.member.foreign == nil {
 		step := m.member.admission.Next(now)
 		if step == fencing.Keep || step == fencing.Open || step == fencing.Seed && m.member.read == 0 {
 			return m.reported, nil
@@ -52,18 +52,30 @@ func (m *master) standingLocked(now time.Time) (standing, error) {
 
 // notVoting returns why the master is not sent acquires; nil: it is. The caller holds Pipeline.mu.
 func (m *master) notVoting(now time.Time) error {
-	if m.p.set != nil {
+	switch {
+	case m.member.foreign != nil:
+		return m.member.foreign
+	case m.p.set != nil:
 		return m.notMember(now)
 	}
 	return m.server.NotVoting(now)
 }
 
+// notVotingNow is notVoting for a caller that does not hold Pipeline.mu.
+func (m *master) notVotingNow() error {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	return m.notVoting(time.Now())
+}
+
 // votesFrom returns when the wait of a master that does not vote ends; zero: not known.
 func (m *master) votesFrom() time.Time {
-	if m.p.set == nil {
+	switch {
+	case m.member.foreign != nil:
+		return time.Time{}
+	case m.p.set == nil:
 		return m.server.VotesFrom
-	}
-	if m.member.admission.Next(time.Now()) != fencing.Wait {
+	case m.member.admission.Next(time.Now()) != fencing.Wait:
 		return time.Time{}
 	}
 	_, until := m.member.admission.Ticket()

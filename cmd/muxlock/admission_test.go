@@ -136,7 +136,8 @@ func TestExecSaysThatAMemberIsDown(t *testing.T) {
 // nameInEach returns a name of each of two groups, red and blue, and the setting that names the groups.
 func nameInEach(t *testing.T, red, blue *set, cfg engine.Config) (inRed, inBlue, setting string) {
 	t.Helper()
-	both := groups.Config{Config: cfg, Groups: map[string][]string{"red": redistest.Addrs(red.masters), "blue": redistest.Addrs(blue.masters)}, ReadOnly: true}
+	both := groups.Config{Config: cfg, Groups: map[string][]string{"red": redistest.Addrs(red.masters), "blue": redistest.Addrs(blue.masters)}}
+	both.ReadOnly = true
 	both.Masters, both.TTL = nil, cfg.MaxTTL
 	e, err := groups.New(t.Context(), both)
 	require.NoError(t, err)

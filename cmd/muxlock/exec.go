@@ -101,7 +101,7 @@ Exit codes:
          instead of 122 if another holder has the lock then
   124    the lock was lost while the command ran, or before --hold-at-least had passed
   125    muxlock failed, as by a mistake in the command line, a NAME that it may not lock,
-         or too few masters with --try
+         masters of another set than --masters names, or too few masters with --try
   126    the command cannot be started; nothing is locked
   127    the command was not found; nothing was locked
   128+N  signal N ended the command, or muxlock while it waited

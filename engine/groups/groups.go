@@ -23,8 +23,6 @@ type Config struct {
 	Groups map[string][]string
 	// Next is the map that Groups is being changed to (package comment). An id has the same masters in both.
 	Next map[string][]string
-	// ReadOnly is for tools that look at locks and take none: New does not write the note of the map.
-	ReadOnly bool
 }
 
 // Validate returns the ErrInvalid that New would return for c alone. With names, it also returns the one that AcquireAll

@@ -343,6 +343,11 @@ var pipelines = []fault{
 		tests: "pipeline TestAlarmIsWhenAQuorumOfLeasesHasRunOut",
 	},
 	{
+		what: "a master of another set votes", file: "pipeline/standing.go",
+		old: "return m.member.foreign\n", new: "return nil\n",
+		tests: "engine TestMasterOfOtherMastersCastsNoVote",
+	},
+	{
 		what: "a grant by push needs no check", file: "pipeline/line.go",
 		old: "time.Since(m.since) > tickPeriod", new: "false",
 		tests: "pipeline TestGrantCountsWithACheckThatIsYoungEnough|TestGrantOfAMasterWithOtherDataDoesNotCount",
@@ -354,7 +359,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a master that does not vote grants by push", file: "pipeline/line.go",
-		old: "|| m.p.set == nil && m.server.NotVoting(time.Now()) != nil", new: "",
+		old: "|| m.p.set == nil && m.notVotingNow() != nil", new: "",
 		tests: "pipeline TestMasterThatDoesNotVoteGrantsNothing",
 	},
 	{

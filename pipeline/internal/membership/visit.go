@@ -54,7 +54,7 @@ func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration)
 	}
 	info := serverinfo.Parse(replies[0].Text)
 	v.runID, v.replID = info.RunID(), info.ReplID()
-	if v.Look, err = ReadLook(replies[len(replies)-3:]); err != nil {
+	if v.Look, err = ReadLook(replies[len(replies)-3:], true); err != nil {
 		return err
 	}
 	switch {

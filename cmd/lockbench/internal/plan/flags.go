@@ -76,7 +76,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.DurationVar(&f.engine.MaxTTL, "max-ttl", 0, "longest lease of any client of these masters; 0 = the engine's default, as for the next two flags")
 		fs.DurationVar(&f.engine.RetryHeld, "retry-held", 0, "mean delay before the next attempt at a held lock")
 		fs.DurationVar(&f.engine.RetrySplit, "retry-split", 0, "longest delay after a split vote")
-		fs.BoolVar(&f.engine.Fencing, "fencing", false, "give muxlock's locks fencing tokens, and audit them; --masters must be set up first (muxlock masters init), others are set up")
+		fs.BoolVar(&f.engine.Fencing, "fencing", false, "give muxlock's locks fencing tokens, and audit them; --masters must be set up first (muxlock masters init), others are set up; muxlock-single has none, and does not run on --masters that are a set")
 	})
 	Declare(to, OfFaults, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")

@@ -17,6 +17,8 @@ import (
 	"muxlock/engine/groups"
 	"muxlock/internal/oneline"
 	"muxlock/internal/redlock"
+	"muxlock/internal/wire"
+	"muxlock/pipeline"
 )
 
 // muxlock is this project's engine with its defaults. An Acquire retries until ctx ends: after 12
@@ -110,8 +112,14 @@ func SetUp(ctx context.Context, o Options) error {
 	return nil
 }
 
-// A single master is not the set that was set up, so these locks have no fencing tokens.
+// A single master is not the set that was set up, so these locks have no fencing tokens. If the masters were started for
+// this run, it leaves their set; else the engine refuses to start.
 func openMuxlockSingle(ctx context.Context, o Options) (bench.Locker, error) {
+	if o.SetUp != "" {
+		if _, err := wire.Ask(ctx, o.Masters[0], time.Second, "DEL", pipeline.ReservedPrefix+"set"); err != nil {
+			return nil, err
+		}
+	}
 	o.Masters, o.Fencing = o.Masters[:1], false
 	return openMuxlock(ctx, o)
 }

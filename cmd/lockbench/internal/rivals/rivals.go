@@ -32,7 +32,7 @@ type Options struct {
 	Joins         bool   // others use the masters already; the caller waits where these do not vote yet
 	NoTracking    bool   // the servers know no CLIENT TRACKING (embedded masters)
 	Fencing       bool   // only of an implementation that Fences; the masters are set up for it
-	SetUp         string // tells one SetUp of the masters from others; empty: there was none
+	SetUp         string // tells one SetUp of the masters from others; empty: lockbench does not set them up
 	// From is the local IP of connections; empty: any. Proxies tell client processes by it.
 	From string
 }

@@ -51,9 +51,10 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 		s.clients[name] = c
 	}
 	t.Open = func(ctx context.Context) (runner Runner, err error) {
-		if options.Fencing && rivals.CanFence(names) && s.Set.Kind != masters.Given {
-			options.SetUp = bench.RandomKeyPrefix()
-			err = rivals.SetUp(ctx, options)
+		if options.Fencing && s.Set.Kind != masters.Given {
+			if options.SetUp = bench.RandomKeyPrefix(); rivals.CanFence(names) {
+				err = rivals.SetUp(ctx, options)
+			}
 		}
 		if err == nil {
 			runner, err = open(ctx, names, options, p.Load.Procs)
