@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +39,9 @@ func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
 
 	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: last + 1<<30}))
 	refusedAsOfAnotherSet(t, e)
+	_, err = e.Acquire(context.Background(), t.Name(), 0) // it would wait for ever
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "this process goes on only after a restart")
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last+1<<30)
 }
 
@@ -214,4 +220,35 @@ func TestRecoveryThatIsCutBetweenTwoMastersKeepsItsFloor(t *testing.T) {
 			require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
 		}
 	}
+}
+
+// One is down and one has lost its data: no time helps, and the log says what does.
+func TestMemberThatNoTimeCanAdmitIsLoggedOnceAsAnError(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	var log bytes.Buffer
+	e := open(t, masters, fenced, shortLease, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	before := fence(t, e, t.Name())
+	require.NoError(t, masters[1].Pause())
+	soon(t, func() bool {
+		_, _ = e.TryAcquire(t.Context(), t.Name()+"2", 0)
+		return !e.Stats().Masters[1].Up
+	})
+	redistest.Command(t, masters[2], "FLUSHALL")
+	soon(t, func() bool {
+		_, _ = e.TryAcquire(t.Context(), t.Name()+"2", 0)
+		return errors.Is(e.Stats().Masters[2].Cause, pipeline.ErrMembersLost)
+	})
+	redistest.Command(t, masters[2], "CONFIG", "RESETSTAT")
+	looks := regexp.MustCompile(`cmdstat_get:calls=(\d\d|[4-9]),`) // two reads each
+	soon(t, func() bool {
+		return looks.MatchString(redistest.Command(t, masters[2], "INFO", "commandstats").(string))
+	})
+	require.NoError(t, masters[1].Resume())
+	untilAdmitted(t, masters)
+	require.Greater(t, fence(t, e, t.Name()), before)
+	require.NoError(t, e.Close()) // the log is whole
+	require.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+	require.Contains(t, log.String(), `level=ERROR msg="master does not vote until somebody acts" master=`+masters[2].Addr())
+	require.Contains(t, log.String(), "it needs the registers of 2 admitted masters, 1 can be read: it votes once those that are away are back with their data, or after muxlock masters init --recover")
 }

@@ -190,7 +190,7 @@ func sayWhoDoesNotVote(ctx context.Context, cfg groups.Config, locks *engine.Eng
 			continue
 		}
 		missing = append(missing, engine.MasterError{Master: m.Address, Err: m.Cause}.Error())
-		if errors.Is(m.Cause, engine.ErrRestarted) {
+		if errors.Is(m.Cause, engine.ErrRestarted) && !errors.Is(m.Cause, admin.ErrMembersLost) {
 			do = "later runs admit it then, and so does muxlock masters repair"
 		}
 	}

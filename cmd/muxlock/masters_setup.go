@@ -130,7 +130,11 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 	if err != nil {
 		return changeFailed(ctx, err)
 	}
-	return f.show(ctx, cmd.OutOrStdout())
+	if err := f.show(ctx, cmd.OutOrStdout()); err != nil || !f.recover {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "restart all processes with fencing that were running: they get no more locks")
+	return err
 }
 
 func (f *membersFlags) replace(cmd *cobra.Command) error {

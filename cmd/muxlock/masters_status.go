@@ -159,6 +159,7 @@ const (
 	recoverIt       = "muxlock masters init --recover --above FENCE, with the largest fence that any resource has seen"
 	keepOrRecoverIt = "where no restart loses data: muxlock masters repair --durable-masters; else " + recoverIt
 	endOrFlush      = "a recovery: muxlock masters init --recover again; else, if no other masters need it: redis-cli FLUSHALL there, then muxlock masters repair"
+	bringBack       = "the members that do not vote must come back with their data (their process went on, or no restart loses data); if they cannot: start all, empty ones too, then " + recoverIt
 	repairIt        = "running clients with fencing admit masters that were restarted or lost their data; so does muxlock masters repair, which waits until they vote"
 )
 
@@ -197,6 +198,8 @@ func (s *survey) stateOfLost(m admin.Member) (state, do string) {
 		return state + ", like a majority", do
 	case s.kept > 0 && m.Set.Generation == s.set.Generation:
 		state += ": votes once a client meets it"
+	case s.votes+s.kept < s.peers():
+		return state + fmt.Sprintf(": needs %d members that vote, %d can be asked", s.peers(), s.votes), bringBack
 	case s.votes < s.peers():
 		state += fmt.Sprintf(": needs %d members that vote, %d can be asked", s.peers(), s.votes)
 	case !m.Waits:

@@ -18,7 +18,7 @@ type SetUpOptions struct {
 	MastersAreNew bool
 	// Recover sets the masters up anew, whatever they were before. It is for a majority that lost its data, a
 	// set of another number of masters, or one of an earlier version. From its start on, running clients get
-	// no locks until they call New again. Every fence will be larger than Above. So Above must be the largest
+	// no locks until they call New again: restart them. Every fence will be larger than Above. So Above must be the largest
 	// fence that any resource has seen, plus a margin: the newest may not have come there. MaxTTL must not be
 	// shorter than before. These masters must include so many of each earlier set that the rest of it is no
 	// quorum.

@@ -75,9 +75,9 @@ func ParseSet(text string) (s Set, err error) {
 func (s Set) Over(theirs Set) error {
 	switch {
 	case theirs.ID != s.ID || theirs.Older:
-		return errors.New("is a member of another set")
+		return errors.New("is a member of another set: this process goes on only after a restart, if the masters were recovered (muxlock masters init --recover)")
 	case theirs.Generation > s.Generation:
-		return fmt.Errorf("set has generation %d by now, here %d: its members are %v", theirs.Generation, s.Generation, theirs.Members)
+		return fmt.Errorf("set has generation %d by now, here %d: restart this process with its members, %v", theirs.Generation, s.Generation, theirs.Members)
 	}
 	return nil
 }
