@@ -212,3 +212,98 @@ func TestFencingNeedsItsDocumentedRights(t *testing.T) {
 	require.NotZero(t, lock.Fence())
 	require.NoError(t, lock.Release(t.Context()))
 }
+
+// denials returns the sum of the counts in the masters' ACL LOG, and clears it.
+func denials(t testing.TB, masters []*redisserver.Server) (n int64, what string) {
+	for _, m := range masters {
+		for _, entry := range redistest.Command(t, m, "ACL", "LOG", "128").([]any) {
+			e := entry.([]any)
+			n += e[1].(int64)
+			what += fmt.Sprintln(e[1], e[5], e[7])
+		}
+		redistest.Command(t, m, "ACL", "LOG", "RESET")
+	}
+	return n, what
+}
+
+func TestWhatIsDeniedIsNotTriedAgain(t *testing.T) {
+	r := documentedRights(t)
+	servers := redistest.Masters(t, 3)
+	native := nativeRights(t, servers[0])
+	full := slices.Concat(r.Needed, r.Faster, r.Shared, r.Lines, r.Fencing, native)
+	for what, rights := range map[string][]string{"full": full, "least": r.Needed, "readers": slices.Concat(r.Needed, r.Shared), "no lines": slices.Concat(r.Needed, r.Faster, native)} {
+		t.Run(what, func(t *testing.T) {
+			masters := redistest.Masters(t, 3)
+			one, err := openAs(t, masters, rights)
+			require.NoError(t, err)
+			two, err := openAs(t, masters, rights)
+			require.NoError(t, err)
+			engines := []*Engine{one, two}
+			readers := what == "full" || what == "readers"
+			use := func() {
+				for _, e := range engines {
+					var callers sync.WaitGroup
+					for i := range 64 {
+						callers.Go(func() { cycle(t, e, fmt.Sprint("locks:", i)) })
+					}
+					callers.Wait()
+				}
+				var callers sync.WaitGroup
+				for _, e := range engines {
+					for i := range 4 {
+						callers.Go(func() {
+							for range 10 {
+								type lock interface{ Release(context.Context) error }
+								ctx := t.Context()
+								each := map[string]func() (lock, error){
+									"contention": func() (lock, error) { return e.Acquire(ctx, "locks:n", 0) },
+									"permits":    func() (lock, error) { return e.AcquirePermit(ctx, "locks:p", 2, 0) },
+									"sets":       func() (lock, error) { return e.AcquireAll(ctx, []string{"locks:s", fmt.Sprint("locks:s", i)}, 0) },
+									"readers": func() (lock, error) {
+										if i == 0 {
+											return e.Acquire(ctx, "locks:r", 0)
+										}
+										return e.AcquireShared(ctx, "locks:r", 0)
+									},
+								}
+								if !readers {
+									delete(each, "readers")
+								}
+								for verb, acquire := range each {
+									lock, err := acquire()
+									if err == nil {
+										time.Sleep(time.Millisecond) // a hold
+										err = lock.Release(t.Context())
+									}
+									if err != nil {
+										t.Error(verb, err)
+									}
+								}
+							}
+						})
+					}
+				}
+				callers.Wait()
+				lock := mustAcquire(t, one, "locks:held", 0)
+				ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // beyond the signs of life of silent connections
+				_, err := two.Acquire(ctx, "locks:held", 0)
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.NoError(t, lock.Release(t.Context()))
+			}
+			use()
+			n, denied := denials(t, masters)
+			if what == "full" {
+				require.Zero(t, n, denied)
+			} else {
+				require.NotZero(t, n, "each connection tries")
+			}
+			use()
+			n, denied = denials(t, masters)
+			require.Zero(t, n, denied)
+			for _, e := range engines {
+				require.Zero(t, setAside(e, 0))
+			}
+		})
+	}
+}

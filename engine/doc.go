@@ -310,6 +310,9 @@
 //
 //	ACL SETUSER locks +msetex +delex
 //
+// Each new connection tries what is not needed, and then does without what was denied. So an engine
+// learns of new rights when it connects again; of client|tracking also within ten minutes or so of use.
+//
 // AUTH and HELLO need no permission. A database other than 0 needs +select. From Redis 7.2 on
 // CLIENT SETINFO is refused, without harm; +client|setinfo allows it.
 //

@@ -135,7 +135,7 @@ func BenchmarkFold(b *testing.B) {
 						case folded && Op(op) == Acquire:
 							out.Msetex(requests)
 						case folded:
-							out.Fold(requests)
+							out.Fold(requests, 0)
 						default:
 							for i := range requests {
 								out.Plain(&requests[i], native)

@@ -36,7 +36,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		for i := range entries {
 			entries[i].Op = max(entries[i].Op, Extend)
 		}
-		folded.Fold(entries)
+		folded.Fold(entries, 0)
 		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(folded.Bytes())))
 		require.NoError(t, err)
 		for i, e := range batchEntries(args) {

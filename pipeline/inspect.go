@@ -22,19 +22,19 @@ var errUnanswered = errors.New("has not answered yet")
 // way. Inspect blocks until all have answered, ctx ends or Config.Timeout has passed. A master
 // that has not answered by then has the reason as its Err.
 func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
-	return p.askAll(ctx, func(b *conn.Batch) { b.Inspect(name) }, conn.Inspected)
+	return p.askAll(ctx, func(m *master, b *conn.Batch) { b.Inspect(name, m.why == nil) }, conn.Inspected)
 }
 
 // Write sets key to value, without an expiry, on all masters that are up and have old or nothing there. It returns and blocks
 // as Inspect does; a master that has something else is no error.
 func (p *Pipeline) Write(ctx context.Context, key, old, value string) ([]Value, error) {
-	return p.askAll(ctx, func(b *conn.Batch) {
+	return p.askAll(ctx, func(_ *master, b *conn.Batch) {
 		b.Plain(&Request{Op: Release, Name: key, Token: old}, 0)
 		b.Command("SET", key, value, "NX")
 	}, func(replies []resp.Reply) Value { return Value{Err: cmp.Or(replies[0].Err(), replies[1].Err())} })
 }
 
-func (p *Pipeline) askAll(ctx context.Context, question func(*conn.Batch), read func([]resp.Reply) Value) ([]Value, error) {
+func (p *Pipeline) askAll(ctx context.Context, question func(*master, *conn.Batch), read func([]resp.Reply) Value) ([]Value, error) {
 	select {
 	case p.inspections <- struct{}{}:
 		defer func() { <-p.inspections }()
@@ -88,9 +88,9 @@ type answer struct {
 
 // newInspection asks the master one question; answers has room for all masters. The answer never
 // ends the connection: only answers that locks need may.
-func (m *master) newInspection(question func(*conn.Batch), read func([]resp.Reply) Value, answers chan<- answer) *maintenance {
+func (m *master) newInspection(question func(*master, *conn.Batch), read func([]resp.Reply) Value, answers chan<- answer) *maintenance {
 	e := &maintenance{requests: 1}
-	question(&e.Batch)
+	question(m, &e.Batch)
 	e.answered = func(replies []resp.Reply) error {
 		v := read(replies)
 		v.Address = m.address

@@ -75,6 +75,7 @@ type link struct {
 	dialect     conn.Dialect  // of the session's server
 	optimism    optimism      // guarded by Pipeline.mu
 	triedInVain bool          // a connection broke off during a trial of native commands; owned by run
+	noReaders   error         // the ACL forbids what an Intend needs; guarded by Pipeline.mu
 	lineTrials  int           // connections in a row that began to try a line; guarded by Pipeline.mu
 }
 

@@ -18,7 +18,7 @@ func (m *master) tryNative(name, t string) error {
 		d = conn.ReadNativeTrial(replies, t)
 	}
 	m.p.mu.Lock()
-	m.dialect = d
+	m.dialect, m.noReaders = d, nil
 	m.p.mu.Unlock()
 	return nil
 }

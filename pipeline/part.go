@@ -151,13 +151,14 @@ func (p *part) position(i int) int {
 
 // A followUp has the work that remains after the replies to some commands of a part.
 type followUp struct {
-	noScript []int // commands not executed because a script was missing: no vote yet
-	refused  []int // commands not executed because of the key of some entry: no vote yet
-	taken    int   // granted batches of acquires
-	notTaken int   // refused batches of acquires
-	failed   []int // entries: releases that failed
-	dropped  int   // releases that the master's ACL forbids
-	unfit    error // a reply that shows the master unfit to serve
+	noScript  []int // commands not executed because a script was missing: no vote yet
+	refused   []int // commands not executed because of the key of some entry: no vote yet
+	taken     int   // granted batches of acquires
+	notTaken  int   // refused batches of acquires
+	failed    []int // entries: releases that failed
+	dropped   int   // releases that the master's ACL forbids
+	noReaders error // the master's ACL forbids an Intend
+	unfit     error // a reply that shows the master unfit to serve
 }
 
 // read turns m's replies to the commands from first on into votes.
@@ -313,6 +314,9 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 		}
 	case release:
 		a.failed = append(a.failed, i)
+	}
+	if q.Op == Intend && conn.IsForbidden(err) {
+		a.noReaders = err
 	}
 	if conn.IsUnfit(err) && !(optional && conn.IsForbidden(err)) {
 		a.unfit = err

@@ -25,10 +25,10 @@ func (m *master) takePendingLocked(now time.Time) *pendingBatch {
 	if len(due) == 0 {
 		return nil
 	}
-	return newPendingBatch(due, false, false)
+	return newPendingBatch(due, false, false, m.dialect)
 }
 
-func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
+func newPendingBatch(due []*pending.Release, load, single bool, in conn.Dialect) *pendingBatch {
 	b := &pendingBatch{due: due, single: single}
 	if load {
 		b.LoadScripts(false) // a missing script of fencing is loaded when it is called
@@ -38,11 +38,11 @@ func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 	for i, d := range due {
 		entries[i] = Request{Op: Release, Name: d.Name, Token: d.Token, Shared: d.Shared}
 		if single {
-			b.Fold(entries[i : i+1])
+			b.Fold(entries[i:i+1], in)
 		}
 	}
 	if !single {
-		b.Fold(entries)
+		b.Fold(entries, in)
 	}
 	return b
 }
@@ -53,9 +53,9 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 	switch err := replies[0].Err(); {
 	case b.single:
 	case conn.IsNoScript(err) && b.lead == 0:
-		return newPendingBatch(b.due, true, false), nil
+		return newPendingBatch(b.due, true, false, m.dialect), nil
 	case conn.IsDenied(err), b.readersAreForbidden(replies[0]):
-		return newPendingBatch(b.due, false, true), nil
+		return newPendingBatch(b.due, false, true, m.dialect), nil
 	}
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()

@@ -177,7 +177,7 @@ func (m *master) trial() error {
 	calls.Plain(&Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}, 0)
 	calls.Plain(&Request{Op: Extend, Name: name, Token: t, TTL: 2 * time.Second}, 0)
 	calls.Plain(&Request{Op: Release, Name: name, Token: t}, 0)
-	calls.Fold([]Request{{Op: Release, Name: name, Token: t}})
+	calls.Fold([]Request{{Op: Release, Name: name, Token: t}}, 0)
 	replies, err := m.ask(&calls)
 	if err != nil {
 		return err

@@ -98,6 +98,7 @@ func (m *master) complete(f *flight) (unfit error) {
 	now := time.Now()
 	m.removeFlightLocked(f, now)
 	if f.maintenance == nil {
+		m.noReaders = cmp.Or(m.noReaders, a.noReaders)
 		m.notePendingLocked(f, &a, now)
 		m.repeatLocked(f, &a, now)
 		switch {

@@ -23,6 +23,7 @@ type round struct {
 	sets    int           // acquires that MSETEX may carry
 	foreign bool          // masters of other sets leave no quorum
 	lined   bool          // it has a Wait or a Pass
+	intends bool          // it has an Intend
 	loads   []*conn.Load  // the entries, by dialect and channel; between len and cap, loads for reuse
 	unasked []error       // by master: why it was not asked; nil: it was. Fixed before begin
 	away    uint64        // the masters that were not asked, one bit each; fixed by begin
@@ -57,6 +58,7 @@ func (r *round) add(c *call) {
 	if c.req.Op == Wait || c.req.Op == Pass {
 		r.lined = true
 	}
+	r.intends = r.intends || c.req.Op == Intend
 }
 
 // begin casts the unknown votes of the masters that are not asked; asked is how many are. It is

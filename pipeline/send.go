@@ -27,13 +27,15 @@ func (m *master) takeLocked(r *round, now time.Time) {
 		channel = m.channel
 	}
 	p := part{r: r, Load: r.in(m.dialectLocked(r), channel, m.p.set.Description())}
-	if cause := m.notVoting(now); cause != nil || r.lined && !m.able {
+	if cause := m.notVoting(now); cause != nil || r.lined && !m.able || r.intends && m.noReaders != nil {
 		p = p.without(m, func(q *Request) error {
 			switch {
 			case cause != nil && (q.Op.Takes() || (p.r.fenced || m.member.foreign != nil) && !q.Op.Ends()):
 				return cause
 			case q.Op == Wait && !m.able:
 				return cmp.Or(m.why, errNoLine)
+			case q.Op == Intend:
+				return m.noReaders // nil: they are allowed
 			}
 			return nil
 		})

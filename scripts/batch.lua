@@ -2,9 +2,10 @@
 -- KEYS[i]      lock name of entry i, of n
 -- ARGV[i]      its token
 -- ARGV[n+1..]  runs of entries that are alike, as pairs: what to do, how many of them
---              'ms' extend to that lease | '-' release | '&ms' a set: take all of them for that lease, or none
+--              'ms' extend to that lease | '-' release | '&ms' a set: take all of them for that lease, or none;
+--              '=ms' likewise, without MSETNX
 --              '|ms' a choice: take the first of them that is free for that lease
---              's-' release readers (see shared)
+--              's-' release readers (see shared) | '?' try MGET, for its error
 -- Returns '' when every entry was extended, deleted or taken; else one character per entry:
 --   '1' extended, deleted or taken
 --   '0' another's, also of another type, or gone
@@ -21,7 +22,7 @@ while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
   local kind = what:sub(1, 1)
   if what == '-' or kind == 's' then -- release
-    local values, ours = pcall('MGET', unpack(KEYS, i, last)), 0
+    local values, ours = last > i and pcall('MGET', unpack(KEYS, i, last)) or {err = ''}, 0
     for j = i, last do
       if values[j - i + 1] == ARGV[j] then ours = ours + 1 end
     end
@@ -49,12 +50,12 @@ while i <= n do
         if reply ~= 1 then votes[j] = type(reply) == 'table' and reply or '0' end
       end
     end
-  elseif kind == '&' then -- a set
+  elseif kind == '&' or kind == '=' then -- a set
     local lease, locks, l = what:sub(2), {}, 0
     for j = i, last do
       locks[l + 1], locks[l + 2], l = KEYS[j], ARGV[j], l + 2
     end
-    local taken = pcall('MSETNX', unpack(locks))
+    local taken = kind == '=' and {} or pcall('MSETNX', unpack(locks))
     for j = i, taken == 1 and last or 0 do
       local reply = pcall('PEXPIRE', KEYS[j], lease)
       if reply ~= 1 then -- no right to it: none may stay without an end
@@ -74,6 +75,9 @@ while i <= n do
         break
       end
     end
+  elseif kind == '?' then
+    local values = pcall('MGET', KEYS[i])
+    votes[i] = values.err and values
   elseif kind == '|' then -- a choice
     local reply = false
     for j = i, last do

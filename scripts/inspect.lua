@@ -1,6 +1,6 @@
 -- Inspect: what is there under a lock's name, and who waits for it.
 -- KEYS[1]  lock name
--- KEYS[2], KEYS[3]  its lines, without fencing and with it
+-- KEYS[2], KEYS[3]  its lines, without fencing and with it, if they are asked for
 -- ARGV[1]  the longest value of a lock, in bytes
 -- Returns words, with line feeds between: how many tokens stand in line, the first of them, time to
 -- live in milliseconds (-1: for ever, -2: the name is free), how many readers there are, the value, or
@@ -22,7 +22,7 @@ elseif value and value:byte() == 126 and value:byte(26) == 64 then -- a lone rea
   readers[1] = value
 end
 local waiting, first = 0, nil
-for i = 2, 3 do
+for i = 2, #KEYS do
   local n = redis.pcall('ZCARD', KEYS[i])
   local tokens = redis.pcall('ZRANGE', KEYS[i], 0, 0)
   waiting = waiting + (type(n) == 'number' and n or 0)

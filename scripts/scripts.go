@@ -23,8 +23,8 @@ func script(name, sha1 string) Script {
 var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
-	Batch   = script("batch", "7505e7033e7ee6299529288c02afeb5393ead964")
-	Shared  = script("shared", "80971a045c3d4af506ecadabe36a5cc5b7383283")
+	Batch   = script("batch", "72fdbdeb201c59beda169a5942ca1b7ed6fd35a8")
+	Shared  = script("shared", "609f681a0827cf8cab950b68bcdb2a3a1d2e2d4b")
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
@@ -47,7 +47,7 @@ var (
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = script("inspect", "184889ebe3224184f03323680a74bc8b3bd8c455")
+var Inspect = script("inspect", "cb3cb72f37c55f3f9933e32c3fa78a8c92af25b7")
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {

@@ -106,10 +106,10 @@ local i, a, verb = 1, 2 + n, nil
 while i <= n do
   local what, to = ARGV[a], i + ARGV[a + 1] - 1
   local kind, lease = what:match('^(%D?)(%d+)$')
-  local intents = kind == '' and pcall('MGET', unpack(KEYS, n + i, n + to)) or {}
+  local intents = kind ~= '' and {} or to > i and pcall('MGET', unpack(KEYS, n + i, n + to)) or {err = ''}
   for j = i, to do
     local reply = intents[j - i + 1]
-    if intents.err then reply = pcall('GET', KEYS[n + j]) end -- no right to MGET
+    if intents.err then reply = pcall('GET', KEYS[n + j]) end -- one, or no right to MGET
     if reply then
       reply = type(reply) == 'table' and reply or 'n'
     else

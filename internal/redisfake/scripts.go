@@ -91,7 +91,7 @@ func batch(d *dataSet, keys, args []string) any {
 	votes := []byte(granted)
 	for _, r := range runsOf(n, args[n:]) {
 		var ours []int
-		ms, set := strings.CutPrefix(r.what, "&")
+		ms, set := strings.CutPrefix(strings.Replace(r.what, "=", "&", 1), "&")
 		if first, choice := strings.CutPrefix(r.what, "|"); choice {
 			set = true
 			d.takeFirst(keys[r.from:r.to], tokens[r.from:r.to], first, votes[r.from:r.to])

@@ -97,23 +97,23 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 }
 
 // Fold adds one call of the batch script for all entries: releases, sets, choices, and extends of writers.
-func (b *Batch) Fold(entries []Request) {
+func (b *Batch) Fold(entries []Request, d Dialect) {
 	n := len(entries)
-	b.Begin(3 + 2*n + 2*runsIn(entries))
+	b.Begin(3 + 2*n + 2*runsIn(entries, d))
 	b.Add("EVALSHA", scripts.Batch.SHA1)
 	b.AddNumber(uint64(n))
 	b.addNames(entries)
 	b.addTokens(entries)
-	b.addRuns(entries)
+	b.addRuns(entries, d)
 }
 
 // shared adds one call of the script of readers for all entries. set is the description that the master must have.
-func (b *Batch) shared(set string, entries []Request) {
+func (b *Batch) shared(set string, entries []Request, d Dialect) {
 	n, keys := len(entries), 2*len(entries)
 	if set != "" {
 		keys += 2
 	}
-	b.Begin(4 + keys + n + 2*runsIn(entries))
+	b.Begin(4 + keys + n + 2*runsIn(entries, d))
 	b.Add("EVALSHA", scripts.Shared.SHA1)
 	b.AddNumber(uint64(keys))
 	b.addNames(entries)
@@ -126,7 +126,7 @@ func (b *Batch) shared(set string, entries []Request) {
 	}
 	b.Add(set)
 	b.addTokens(entries)
-	b.addRuns(entries)
+	b.addRuns(entries, d)
 }
 
 // Msetex adds one MSETEX NX for all entries: acquires of different names with one TTL.
@@ -148,7 +148,7 @@ func (b *Batch) fenced(set string, entries []Request, d Dialect) {
 	if entries[0].Op == Extend {
 		script, d = &scripts.FencedExtend, 0
 	}
-	args := 7 + 4*n + 2*runsIn(entries)
+	args := 7 + 4*n + 2*runsIn(entries, 0)
 	if d&Msetex != 0 {
 		args++
 	}
@@ -165,7 +165,7 @@ func (b *Batch) fenced(set string, entries []Request, d Dialect) {
 	for i := range entries {
 		b.AddNumber(entries[i].Fence)
 	}
-	b.addRuns(entries)
+	b.addRuns(entries, 0)
 	if d&Msetex != 0 {
 		b.Add("msetex")
 	}
@@ -184,9 +184,9 @@ func (b *Batch) addTokens(entries []Request) {
 }
 
 // addRuns adds, for each run of like entries, the operation and the number of entries.
-func (b *Batch) addRuns(entries []Request) {
+func (b *Batch) addRuns(entries []Request, d Dialect) {
 	for from := 0; from < len(entries); {
-		to := runEnd(entries, from)
+		to := runEnd(entries, from, d)
 		switch q := &entries[from]; {
 		case q.Op.Ends() && q.Shared:
 			b.Add("s-")
@@ -198,6 +198,8 @@ func (b *Batch) addRuns(entries []Request) {
 			b.addMarked("!", uint64(q.TTL.Milliseconds()))
 		case q.OneOf:
 			b.addMarked("|", uint64(q.TTL.Milliseconds()))
+		case q.Set != 0 && d&NoMsetnx != 0:
+			b.addMarked("=", uint64(q.TTL.Milliseconds()))
 		case q.Set != 0:
 			b.addMarked("&", uint64(q.TTL.Milliseconds()))
 		default:
@@ -209,17 +211,17 @@ func (b *Batch) addRuns(entries []Request) {
 }
 
 // runsIn returns how many runs the entries have.
-func runsIn(entries []Request) (runs int) {
-	for from := 0; from < len(entries); from = runEnd(entries, from) {
+func runsIn(entries []Request, d Dialect) (runs int) {
+	for from := 0; from < len(entries); from = runEnd(entries, from, d) {
 		runs++
 	}
 	return runs
 }
 
-// runEnd returns the end of the run that begins at from.
-func runEnd(entries []Request, from int) int {
+// runEnd returns the end of the run that begins at from. A run of one needs no MGET.
+func runEnd(entries []Request, from int, d Dialect) int {
 	to := from + 1
-	for to < len(entries) && entries[to].alike(&entries[from]) {
+	for to < len(entries) && (d&NoMget == 0 || entries[to].Set != 0) && entries[to].alike(&entries[from]) {
 		to++
 	}
 	return to

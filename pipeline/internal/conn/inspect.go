@@ -28,11 +28,14 @@ var ErrNotALock = errors.New("muxlock: key holds no lock")
 // notALock is the class of the script's error about a string that cannot be a lock's.
 const notALock = "MUXLOCKVALUE"
 
-// Inspect adds the commands that read the value of a name.
-func (b *Batch) Inspect(name string) {
+// Inspect adds the commands that read the value of a name, and its lines.
+func (b *Batch) Inspect(name string, lines bool) {
 	b.Command("SCRIPT", "LOAD", scripts.Inspect.Source)
-	b.Begin(7)
-	b.Add("EVALSHA", scripts.Inspect.SHA1, "3", name, lineKey+name, fencedLineKey+name, strconv.Itoa(MaxValue))
+	if lines {
+		b.Command("EVALSHA", scripts.Inspect.SHA1, "3", name, lineKey+name, fencedLineKey+name, strconv.Itoa(MaxValue))
+	} else {
+		b.Command("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
+	}
 }
 
 // A Value is what one master has under a name. The tokens in it must not be printed.

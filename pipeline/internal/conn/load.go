@@ -83,13 +83,13 @@ func (l *Load) Seal(set string) {
 		case KindWait, KindPass:
 			l.Batch.InLine(first, l.Channel, set)
 		case KindShared:
-			l.Batch.shared(set, entries)
+			l.Batch.shared(set, entries, l.Dialect)
 		case KindFencedAcquire, KindFencedExtend:
 			l.Batch.fenced(set, entries, l.Dialect)
 		case KindMsetex:
 			l.Batch.Msetex(entries)
 		default:
-			l.Batch.Fold(entries)
+			l.Batch.Fold(entries, l.Dialect)
 		}
 		l.Commands = append(l.Commands, Command{End: to, Kind: kind})
 		from = to

@@ -1,6 +1,9 @@
 package conn
 
-import "muxlock/internal/resp"
+import (
+	"muxlock/internal/resp"
+	"muxlock/scripts"
+)
 
 // Newer servers have native commands that cost them less: MSETEX NX takes many locks at once, and
 // DELEX or DELIFEQ releases one without a script. A server's version does not tell whether it has
@@ -14,10 +17,15 @@ const (
 	Msetex  Dialect = 1 << iota // Redis from 8.4, Valkey from 9.1
 	Delex                       // DELEX key IFEQ value: Redis from 8.4
 	Delifeq                     // DELIFEQ key value: Valkey from 9.0
+
+	// The ACL forbids them: each call would be an entry of the server's ACL LOG.
+	NoMget
+	NoMsetnx
 )
 
 // NewNativeTrial returns commands that try the native ones on two keys of its own: whether MSETEX
-// NX takes both or none, with the lease, and whether a key is deleted for its value only.
+// NX takes both or none, with the lease, and whether a key is deleted for its value only. It also tries
+// what an ACL need not allow.
 func NewNativeTrial(name, t string) (b Batch) {
 	held, free := name, name+":2"
 	b.Command("MSETEX", "1", held, t, "NX", "PX", "1000")
@@ -32,6 +40,9 @@ func NewNativeTrial(name, t string) (b Batch) {
 	b.Command("SET", held, t, "NX", "PX", "1000")
 	b.Command("DELIFEQ", held, "another")
 	b.Command("DELIFEQ", held, t)
+	b.Command("SET", held, t, "NX", "PX", "1000")
+	b.Command("EVALSHA", scripts.Batch.SHA1, "1", held, "-", "?", "1")
+	b.Command("MSETNX", held, "another") // refused: the key is there
 	b.Command("DEL", held)
 	return b
 }
@@ -49,6 +60,12 @@ func ReadNativeTrial(replies []resp.Reply, t string) (d Dialect) {
 		d |= Delex
 	case number(10, 0) && number(11, 1):
 		d |= Delifeq
+	}
+	if _, fault, _ := BatchVotes(replies[13], 1); IsForbidden(fault) {
+		d |= NoMget
+	}
+	if IsForbidden(replies[14].Err()) {
+		d |= NoMsetnx
 	}
 	return d
 }

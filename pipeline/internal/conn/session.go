@@ -32,7 +32,7 @@ type Session struct {
 // errRedial is returned to rueidis when it dials a second time.
 var errRedial = errors.New("connection has ended")
 
-// IdlePing is how long a tracker's connection may be silent before rueidis pings it.
+// IdlePing is how long a tracker's connection may be idle before the tracker asks for a sign of life.
 const IdlePing = time.Second
 
 // Dial opens a session for batches. Its owner writes and reads it.
@@ -59,15 +59,15 @@ func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 // of changed keys that were read after CLIENT CACHING YES. nil means that all keys may have changed,
 // or that the connection has ended. The error is rueidis.ErrNoCache if the server refuses tracking,
 // or has only RESP2: there Redis accepts CLIENT TRACKING and never pushes.
-// No error may be shown: it may quote arguments. rueidis pings a silent connection.
+// No error may be shown: it may quote arguments. rueidis does not ping: an ACL need not allow PING.
 func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*Session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}
 	option.OnInvalidations = onPush
-	option.RingScaleEachConn = 2 // one batch and one PING at a time
+	option.RingScaleEachConn = 2 // one batch at a time
 	option.ReadBufferEachConn = 16 << 10
 	option.WriteBufferEachConn = 16 << 10
-	option.Dialer.KeepAlive = IdlePing
+	option.Dialer.KeepAlive = -1
 	return open(ctx, option, timeout)
 }
 

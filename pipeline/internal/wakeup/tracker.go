@@ -19,15 +19,15 @@ import (
 //	                    '---- onPush: push, or the end ---'--> observations
 //
 // The connection is a session: it dials once. Unlike a session for batches it stays in rueidis's
-// pipelined mode. There rueidis reads in the background, calls onPush from there, pings a silent
-// connection, and reports the connection's end with nil. It reports a flush with nil, too. So a flush
-// ends the connection.
+// pipelined mode. There rueidis reads in the background, calls onPush from there, and reports the
+// connection's end with nil. It reports a flush with nil, too. So a flush ends the connection.
 //
 // PTTL both arms tracking and reads, so no change is missed: an earlier change is in its reply, a later
 // change is pushed. The push may overtake the reply on its way from rueidis's goroutine to ours;
 // applyLocked corrects that.
 //
-// A server that refuses tracking is read over an ordinary session, without pushes.
+// A server that refuses tracking is read over an ordinary session, without pushes, and is asked again
+// after tryAgain: each refusal by an ACL is an entry of the server's ACL LOG.
 type tracker struct {
 	wakeups *Wakeups
 	index   int // of the master
@@ -42,8 +42,9 @@ type tracker struct {
 	reads      uint64
 
 	// The following are owned by run.
-	batch []*subscription
-	pause time.Duration // before the next dial
+	batch   []*subscription
+	pause   time.Duration // before the next dial
+	refused time.Time     // when the server refused tracking last
 }
 
 // maxRead bounds the names that one write reads: so many cost the server some 0.1 ms.
@@ -64,8 +65,11 @@ const (
 )
 
 // KeepTracking is the least time for which a connection stays open while nobody waits. Some 30
-// pings cost the server as much as a new connection with TLS.
+// signs of life cost the server as much as a new connection with TLS.
 const KeepTracking = 30 * time.Second
+
+// tryAgain is how long a refusal of tracking is taken for lasting.
+const tryAgain = 10 * time.Minute
 
 // run is the tracker's goroutine: it ends when the ctx of the wakeups does. It dials only when a
 // name is awaited.
@@ -121,9 +125,16 @@ func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 	t.wakeups.mu.Lock()
 	connection = t.connection
 	t.wakeups.mu.Unlock()
-	s, err = conn.DialTracked(ctx, t.option, timeout, func(names []rueidis.RedisMessage) { t.onPush(connection, names) })
+	err = rueidis.ErrNoCache
+	if t.refused.IsZero() || time.Since(t.refused) > tryAgain {
+		s, err = conn.DialTracked(ctx, t.option, timeout, func(names []rueidis.RedisMessage) { t.onPush(connection, names) })
+		t.refused = time.Time{}
+	}
 	tracked := err == nil
 	if errors.Is(err, rueidis.ErrNoCache) {
+		if t.refused.IsZero() {
+			t.refused = time.Now()
+		}
 		s, err = conn.Dial(ctx, t.option, timeout)
 	}
 	t.wakeups.mu.Lock()
@@ -139,7 +150,7 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 		if live && len(t.batch) > 0 {
 			live = t.read(s, connection, tracked)
 		} else if live {
-			live = t.sleepWhileUsed()
+			live = t.sleepWhileUsed(s, tracked)
 		}
 		if !live {
 			return
@@ -148,14 +159,19 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 }
 
 // sleepWhileUsed sleeps until there is work, for up to KeepTracking. Then it reports false if
-// nobody waits for a name.
-func (t *tracker) sleepWhileUsed() bool {
-	select {
-	case <-t.wake:
-		return true
-	case <-t.wakeups.ctx.Done():
-		return true
-	case <-time.After(KeepTracking):
+// nobody waits for a name. It reports false, too, once a server that should push is hung.
+func (t *tracker) sleepWhileUsed(s *conn.Session, tracked bool) bool {
+	for end := time.Now().Add(KeepTracking); time.Now().Before(end); {
+		select {
+		case <-t.wake:
+			return true
+		case <-t.wakeups.ctx.Done():
+			return true
+		case <-time.After(conn.IdlePing):
+		}
+		if tracked && t.ask(s, s.Client.B().Pttl().Key(conn.ReservedPrefix).Build())[0].NonRedisError() != nil {
+			return false
+		}
 	}
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
@@ -195,7 +211,7 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	// alarm is early by the way to the server, and the SET that follows has the same way to go.
 	// Counted from the reply, the alarm would be late by the way back.
 	start := time.Now()
-	replies := s.Client.DoMulti(context.Background(), commands...) // if the server hangs, rueidis's PINGs end it
+	replies := t.ask(s, commands...)
 	for i := range replies {
 		if replies[i].NonRedisError() != nil {
 			return false // the connection ended in the middle
@@ -231,6 +247,13 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 		t.applyLocked(sub, armed, left, start, took)
 	}
 	return true
+}
+
+// ask returns the replies, or errors if the server hangs.
+func (t *tracker) ask(s *conn.Session, commands ...rueidis.Completed) []rueidis.RedisResult {
+	ctx, cancel := context.WithTimeout(context.Background(), conn.IdlePing+t.wakeups.timeout)
+	defer cancel()
+	return s.Client.DoMulti(ctx, commands...)
 }
 
 // applyLocked notes the result of a read that took so long: milliseconds to live, as PTTL returns them, or
