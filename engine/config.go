@@ -104,8 +104,9 @@ type Config struct {
 	// lost, masters set aside, and leaders (Lead) that failed or go on without their lock. It also gets
 	// unconfirmed releases and failed renewals: the first of each, then the number of further ones within
 	// ten seconds. At level Error it gets masters that do not vote until somebody acts: those of another
-	// set, and with Fencing those that lost their data while too few others vote. At level Info it gets masters that are up but must wait, and how long, and masters that
-	// begin to vote. Once it gets the settings on which all processes that share locks must agree: the
+	// set, and with Fencing those that lost their data while too few others vote. At level Info it gets
+	// masters that are up but must wait, and how long, and masters that begin to vote. At level Debug it gets
+	// masters whose idle connection ended, and that answer at once. Once it gets the settings on which all processes that share locks must agree: the
 	// masters, MaxTTL, the wait after a restart. Neither gets a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger

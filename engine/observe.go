@@ -163,6 +163,10 @@ func (q *events) master(address string, up bool, cause error) {
 	if q == nil || q.observer.Master == nil && q.logger == nil {
 		return
 	}
+	if errors.Is(cause, pipeline.ErrReconnected) { // nothing changed
+		q.log(slog.LevelDebug, false, "master connected again", slog.String("master", address), slog.Any("cause", cause))
+		return
+	}
 	q.put(true, event{master: address, deliver: func() {
 		if q.observer.Master != nil {
 			q.observer.Master(address, up, cause)

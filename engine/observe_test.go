@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,3 +145,46 @@ func TestAcquireWhoseCtxHasEndedIsHeardOfByTheObserver(t *testing.T) {
 		}}
 	})
 }
+
+func TestIdleConnectionsThatTheServersCloseAreNoEvents(t *testing.T) {
+	log := counted{new(sync.Mutex), map[string]int{}}
+	logger := slog.New(log)
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--timeout", "1"}})
+	seen := make(chan bool, 100)
+	e := open(t, masters, func(c *Config) {
+		c.Logger, c.Observer = logger, &Observer{Master: func(string, bool, error) { seen <- true }}
+	})
+	soon(t, func() bool { return log.count("DEBUG master connected again") >= 6 })
+	require.Empty(t, seen)
+	require.Zero(t, setAside(e, 0)+setAside(e, 1)+setAside(e, 2))
+	cycle(t, e, "name")
+	require.NoError(t, e.Close())
+	require.Zero(t, log.count("WARN master set aside"))
+
+	e = open(t, masters, func(c *Config) { c.Logger = logger })
+	require.NoError(t, masters[0].Stop())
+	soon(t, func() bool { return log.count("WARN master set aside") == 1 })
+	require.EqualValues(t, 1, setAside(e, 0), "one that has stopped")
+}
+
+// counted is a log that counts its lines.
+type counted struct {
+	mu    *sync.Mutex
+	lines map[string]int // by level and text
+}
+
+func (c counted) count(line string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lines[line]
+}
+
+func (counted) Enabled(context.Context, slog.Level) bool { return true }
+func (c counted) Handle(_ context.Context, r slog.Record) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines[r.Level.String()+" "+r.Message]++
+	return nil
+}
+func (c counted) WithAttrs([]slog.Attr) slog.Handler { return c }
+func (c counted) WithGroup(string) slog.Handler      { return c }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -117,14 +118,12 @@ func TestSetMadeLaterIsSeenAtTheNextConnection(t *testing.T) {
 
 func TestClientsWithoutFencingGoOnWithARecoveredSet(t *testing.T) {
 	masters := shortSet(t, 3)
-	e := open(t, masters, shortLease)
+	log := counted{new(sync.Mutex), map[string]int{}}
+	e := open(t, masters, shortLease, func(c *Config) { c.Logger = slog.New(log) })
 	setUp(t, shortConfig(masters), SetUpOptions{Recover: true, Above: 1})
 	for i, m := range masters { // one by one: the others' looks are of the set before
 		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
-		soon(t, func() bool {
-			s := e.Stats().Masters[i]
-			return s.SetAside > 0 && s.Up && s.Cause == nil
-		})
+		soon(t, func() bool { return log.count("DEBUG master connected again") > i && e.Stats().Masters[i].Cause == nil })
 		cycle(t, e, t.Name())
 	}
 }

@@ -119,13 +119,11 @@ func (b *bubble) cycle(name string) {
 	assert.Equal(b, quorum.Won, out.Verdict, "%+v", out)
 }
 
-func (b *bubble) up() (n int) {
-	for _, m := range b.p.Stats().Masters {
-		if m.Up {
-			n++
-		}
-	}
-	return n
+// up returns how many masters are connected.
+func (b *bubble) up() int {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	return b.p.up
 }
 
 // untilUp waits until n masters are up.

@@ -32,19 +32,23 @@ func (p *Pipeline) formLocked() {
 // shouldFormLocked reports whether a round is formed now. A few calls go out as soon as a quorum of
 // masters has room. Many calls wait for all but one of the prompt masters: fewer, larger rounds
 // cost everybody less (BenchmarkCycle: 15 % at 64 workers). No round waits for a master that is
-// several times slower than the fastest.
+// several times slower than the fastest. If a quorum needs a resting master, the round waits for its dial.
 func (p *Pipeline) shouldFormLocked() bool {
 	queued := p.queue.len()
 	if queued == 0 {
 		return false
 	}
-	rooms := 0
+	rooms, here := 0, p.up
 	for _, m := range p.masters {
-		if m.hasRoomLocked() {
+		switch {
+		case m.hasRoomLocked():
 			rooms++
+		case m.resting && !p.closed:
+			here++
+			m.wakeLocked()
 		}
 	}
-	if rooms < min(p.quorum, p.up) {
+	if rooms < min(p.quorum, here) {
 		return false
 	}
 	if queued < conn.FoldFrom || rooms == p.up {

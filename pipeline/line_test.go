@@ -40,7 +40,7 @@ func stand(t *testing.T, p *Pipeline, name, token string) (Outcome, heard) {
 }
 
 func waitOf(name, token string, l *Line) Request {
-	l.Lease, l.Stale = 2*time.Second, 30*time.Second
+	l.Lease, l.Stale = 30*time.Second, 30*time.Second
 	return Request{Op: Wait, Name: name, Token: token, TTL: hour, Line: l}
 }
 

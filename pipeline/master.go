@@ -54,6 +54,7 @@ type target struct {
 // A status says whether the master takes part in rounds; guarded by Pipeline.mu.
 type status struct {
 	up       bool
+	resting  bool  // see resting.go
 	behind   bool  // up, but rounds skip it
 	cause    error // of being away
 	reported standing
@@ -108,6 +109,9 @@ func (m *master) run() {
 			m.report()
 		}
 		m.setAside(m.serve())
+		if m.resting {
+			m.reconnect()
+		}
 	}
 }
 

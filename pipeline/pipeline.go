@@ -52,7 +52,7 @@ type Config struct {
 	ReadOnly bool
 	// Changed is called when a master is set aside, with the cause; when it is up again but must
 	// wait before it votes, with a cause that says how long (ErrRestarted) or what is missing; and
-	// when it votes, with none. It may be nil. When New begins, masters count as voting. Each
+	// when it votes, with none; and with ErrReconnected. It may be nil. When New begins, masters count as voting. Each
 	// master's reader makes the calls, in order, also before New returns; calls for different
 	// masters run concurrently. No lock is held. While Changed runs, the reader does nothing else.
 	// It must not call Close, which waits for it.

@@ -57,10 +57,6 @@ func (m *master) waitWhileIdle() {
 		return
 	}
 	select {
-	case <-m.wanted: // an old signal
-	default:
-	}
-	select {
 	case <-time.After(redlock.Jitter(0, redlock.LongestRedial, fastrand.Uint32n)):
 	case <-m.wanted:
 	case <-m.p.ctx.Done():
@@ -282,7 +278,11 @@ func (m *master) tryAdmit() (again bool, err error) {
 	if m.pending.IsDue(now) {
 		return true, nil
 	}
-	m.up, m.cause = true, nil
+	m.up, m.resting, m.cause = true, false, nil
+	select {
+	case <-m.wanted: // an old signal
+	default:
+	}
 	m.admitted, m.checked, m.since = now, m.server.Asked, m.server.Asked
 	m.pending.Admitted(now)
 	m.pending.TakeIn()

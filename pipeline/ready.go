@@ -76,6 +76,9 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	var ends []time.Time // of the waits of masters that are up
 	for _, m := range p.masters {
 		why := m.cause
+		if m.resting { // its server may have been restarted meanwhile
+			m.wakeLocked()
+		}
 		if m.up {
 			if why = m.notVoting(now); why == nil {
 				e.Voting++

@@ -12,8 +12,10 @@ import (
 func (m *master) setAside(cause error) {
 	p, s := m.p, m.session
 	p.mu.Lock()
-	m.up, m.cause = false, cause
-	m.stats.SetAside++
+	m.up, m.cause, m.resting = false, cause, m.endedIdleLocked(cause)
+	if !m.resting {
+		m.stats.SetAside++
+	}
 	p.up--
 	lost := m.flights
 	for _, w := range m.unsent { // a flight that was never sent
@@ -95,10 +97,7 @@ func (m *master) whyNotAskedLocked(r *round, now time.Time) error {
 	}
 	switch {
 	case !m.up:
-		select {
-		case m.wanted <- struct{}{}:
-		default:
-		}
+		m.wakeLocked()
 		m.skipRoundLocked(r, now)
 		return m.cause
 	case m.behind:

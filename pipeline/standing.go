@@ -34,7 +34,10 @@ func (m *master) report() {
 // standingLocked returns the master's standing, and why it does not vote. While an admission takes
 // a step, the standing is the one reported last.
 func (m *master) standingLocked(now time.Time) (standing, error) {
-	if !m.up {
+	switch {
+	case m.resting:
+		return m.reported, nil
+	case !m.up:
 		return standing{}, m.cause
 	}
 	why := m.notVoting(now)

@@ -43,9 +43,11 @@ func (p *Pipeline) Stats() Stats {
 	s.Queued, s.Overloaded = p.queue.len(), p.overloaded.Load()
 	for _, m := range p.masters {
 		ms := m.stats
-		ms.Address, ms.Up, ms.Cause = m.address, m.up, m.cause
-		if why := m.notVoting(now); m.up && why != nil {
-			ms.Cause, ms.VotesFrom = why, m.votesFrom()
+		ms.Address, ms.Up, ms.Cause = m.address, m.up || m.resting, m.cause
+		if ms.Up {
+			if ms.Cause = m.notVoting(now); ms.Cause != nil {
+				ms.VotesFrom = m.votesFrom()
+			}
 		}
 		ms.RoundTrip, ms.Window = m.pace.RoundTrip(), m.window
 		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.Len()

@@ -100,11 +100,11 @@ func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
 		return "redis://" + name + ":secret@" + server.Addr()
 	}
 	for masters, want := range map[string]map[string]string{
-		user("least", "+client|tracking", "+client|caching", "+subscribe"):  {"how many": "WARN"},
-		user("herd", "+client|tracking", "+client|caching"):                 {"how many": "WARN", "lines": "WARN"},
-		user("polls", "+subscribe"):                                         {"how many": "WARN", "wake-ups": "WARN"},
-		user("half", "+client|tracking", "+subscribe"):                      {"how many": "WARN", "wake-ups": "WARN"},
-		user("mute", "+client|tracking", "+client|caching", "-script|load"): {"how many": "WARN", "start": "FAIL", "permissions": "FAIL", "vote": "WARN"},
+		user("least", "+client|tracking", "+client|caching", "+subscribe"):  {"how many": "WARN", "limits": "?"},
+		user("herd", "+client|tracking", "+client|caching"):                 {"how many": "WARN", "limits": "?", "lines": "WARN"},
+		user("polls", "+subscribe"):                                         {"how many": "WARN", "limits": "?", "wake-ups": "WARN"},
+		user("half", "+client|tracking", "+subscribe"):                      {"how many": "WARN", "limits": "?", "wake-ups": "WARN"},
+		user("mute", "+client|tracking", "+client|caching", "-script|load"): {"how many": "WARN", "limits": "?", "start": "FAIL", "permissions": "FAIL", "vote": "WARN"},
 	} {
 		bad, _ := examine(t, masters, "--new-masters")
 		require.Equal(t, want, bad, masters)

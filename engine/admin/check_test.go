@@ -91,7 +91,7 @@ func TestCheckNeedsNoRightThatLocksDoNotAndShowsNoPassword(t *testing.T) {
 	masters := redistest.MastersWith(t, 1, onDisk)
 	e := open(t, masters, least(t, masters), durable)
 	r := mustCheck(t, e)
-	require.Equal(t, map[string]Level{"how many": LevelWarn, "lines": LevelWarn, "durable": LevelUnknown, "persistence": LevelUnknown}, levelsOf(t, r))
+	require.Equal(t, map[string]Level{"how many": LevelWarn, "lines": LevelWarn, "durable": LevelUnknown, "persistence": LevelUnknown, "limits": LevelUnknown}, levelsOf(t, r))
 	require.NoError(t, r.Err())
 	text, err := json.Marshal(r)
 	require.NoError(t, err)

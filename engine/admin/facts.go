@@ -66,7 +66,7 @@ func (f *facts) ask(ctx context.Context, option rueidis.ClientOption) error {
 	}
 	f.info = serverinfo.Parse(text)
 	f.config = map[string]string{}
-	for _, name := range []string{"appendfsync", "no-appendfsync-on-rewrite"} {
+	for _, name := range []string{"appendfsync", "no-appendfsync-on-rewrite", "timeout", "maxclients", "client-output-buffer-limit", "tracking-table-max-keys"} {
 		if got, err := client.Do(ctx, client.B().ConfigGet().Parameter(name).Build()).AsStrMap(); err == nil {
 			f.config[name] = got[name]
 		}

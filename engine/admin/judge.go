@@ -14,6 +14,9 @@ import (
 const (
 	oldest   = 6                     // major version that knows CLIENT TRACKING
 	forkMost = 10 * time.Millisecond // a fork stops a server that long
+
+	idleCheck   = 8       // seconds; an idle engine sends a check that often
+	leastBuffer = 1 << 20 // bytes that an engine under load may have to read
 )
 
 // ofSet judges the masters together.
@@ -120,6 +123,7 @@ func ofMaster(f facts) (found []Finding) {
 	case f.seen.NoLine != nil:
 		add(LevelWarn, "lines", "permit the commands and channels of lines, see Masters in `go doc muxlock/engine`", "a release wakes all processes that want the name: %v", f.seen.NoLine)
 	}
+	found = append(found, f.limits()...)
 	switch s := f.slow; {
 	case s.err != nil:
 		add(LevelUnknown, "slow commands", "", "not known: %v", s.err)
@@ -186,6 +190,36 @@ func persistence(f facts) Finding {
 		return Finding{LevelOK, "persistence", nil, "no-appendfsync-on-rewrite: may forget the last locks when it restarts during a snapshot or a rewrite, leave MastersAreDurable false", ""}
 	}
 	return Finding{LevelOK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
+}
+
+// limits judges the limits at which a server closes connections, or forgets whom to notify.
+func (f facts) limits() (found []Finding) {
+	if len(f.config) == 0 {
+		return []Finding{{LevelUnknown, "limits", nil, "timeout, maxclients, output buffers and the tracking table are not known (CONFIG is not permitted)", ""}}
+	}
+	warn := func(todo, format string, args ...any) {
+		found = append(found, Finding{LevelWarn, "limits", nil, fmt.Sprintf(format, args...), todo})
+	}
+	number := func(text string) int64 { n, _ := strconv.ParseInt(text, 10, 64); return n }
+	if idle := number(f.config["timeout"]); idle > 0 && idle <= idleCheck {
+		warn("CONFIG SET timeout 0, or more than 8", "closes connections that are idle for %d s: an idle engine connects again that often", idle)
+	}
+	if most, now := number(f.config["maxclients"]), number(f.info["connected_clients"]); most > 0 && now*10 >= most*9 {
+		warn("raise maxclients, or close connections", "%d of at most %d clients are connected: further processes are refused", now, most)
+	}
+	classes := strings.Fields(f.config["client-output-buffer-limit"]) // class, hard limit, soft limit, seconds
+	for i := 0; i+1 < len(classes); i += 4 {
+		if hard := number(classes[i+1]); hard > 0 && hard < leastBuffer && (classes[i] == "normal" || classes[i] == "pubsub") {
+			warn("CONFIG SET client-output-buffer-limit \""+classes[i]+" 33554432 8388608 60\"", "closes %s connections with more than %d bytes to read: an engine under load may have them", classes[i], hard)
+		}
+	}
+	if most, now := number(f.config["tracking-table-max-keys"]), number(f.info["tracking_total_keys"]); most > 0 && now*10 >= most*9 {
+		warn("raise tracking-table-max-keys", "its table of tracked names is full, %d of %d, by %s clients: waiters are woken in vain, and read rarely", now, most, f.info["tracking_clients"])
+	}
+	if found == nil {
+		found = []Finding{{LevelOK, "limits", nil, "timeout, maxclients, output buffers and the tracking table are wide enough", ""}}
+	}
+	return found
 }
 
 // durable reports whether a master writes each command to disk before it answers, and whether that is known.

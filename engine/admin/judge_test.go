@@ -21,7 +21,10 @@ func healthy() facts {
 			"connected_slaves": "0", "maxmemory": "0", "maxmemory_policy": "noeviction",
 			"aof_enabled": "1", "latest_fork_usec": "300",
 		},
-		config: map[string]string{"appendfsync": "always", "no-appendfsync-on-rewrite": "no"},
+		config: map[string]string{
+			"appendfsync": "always", "no-appendfsync-on-rewrite": "no", "timeout": "0", "maxclients": "10000",
+			"client-output-buffer-limit": "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", "tracking-table-max-keys": "1000000",
+		},
 	}
 }
 
@@ -70,8 +73,8 @@ func TestEachThingThatIsWrongWithAMasterIsFoundAndNothingElse(t *testing.T) {
 		"reports no policy":           {set("maxmemory_policy", ""), map[string]Level{"eviction": LevelUnknown}},
 		"cannot write":                {set("aof_last_write_status", "err"), map[string]Level{"persistence": LevelFail}},
 		"slow fork":                   {set("latest_fork_usec", "25000"), map[string]Level{"persistence": LevelWarn}},
-		"no CONFIG":                   {func(f *facts) { f.config = nil }, map[string]Level{"persistence": LevelUnknown}},
-		"no CONFIG and none needed":   {func(f *facts) { f.config = nil; set("aof_enabled", "0")(f) }, none},
+		"no CONFIG":                   {func(f *facts) { f.config = nil }, map[string]Level{"persistence": LevelUnknown, "limits": LevelUnknown}},
+		"no CONFIG and none needed":   {func(f *facts) { f.config = nil; set("aof_enabled", "0")(f) }, map[string]Level{"limits": LevelUnknown}},
 		"everysec":                    {func(f *facts) { f.config = map[string]string{"appendfsync": "everysec"} }, none},
 		"it does not vote":            {func(f *facts) { f.seen.Cause = pipeline.ErrRestarted }, map[string]Level{"vote": LevelWarn}},
 		"not admitted":                {func(f *facts) { f.seen = refused }, map[string]Level{"permissions": LevelFail, "vote": LevelWarn}},
@@ -164,4 +167,42 @@ func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
 	}
 	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}).Level)
 	require.Error(t, away(pipeline.MasterStats{}))
+}
+
+func TestLimitsThatEndConnectionsOrForgetWaitersAreFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		config, info map[string]string
+		want         string // in the finding; "": all is well
+	}{
+		"as a server is set up":   {nil, nil, ""},
+		"closes idle ones soon":   {map[string]string{"timeout": "5"}, nil, "idle for 5 s"},
+		"closes idle ones late":   {map[string]string{"timeout": "9"}, nil, ""},
+		"nearly full":             {nil, map[string]string{"connected_clients": "9000"}, "9000 of at most 10000 clients"},
+		"has room":                {nil, map[string]string{"connected_clients": "8999"}, ""},
+		"small buffers":           {map[string]string{"client-output-buffer-limit": "normal 65536 0 0 slave 0 0 0 pubsub 0 0 0"}, nil, "closes normal connections with more than 65536 bytes"},
+		"small buffers of lines":  {map[string]string{"client-output-buffer-limit": "normal 0 0 0 slave 0 0 0 pubsub 65536 0 0"}, nil, "closes pubsub connections"},
+		"small ones for replicas": {map[string]string{"client-output-buffer-limit": "normal 0 0 0 slave 65536 0 0 pubsub 0 0 0"}, nil, ""},
+		"a full table":            {map[string]string{"tracking-table-max-keys": "100"}, map[string]string{"tracking_total_keys": "100", "tracking_clients": "7"}, "100 of 100, by 7 clients"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := healthy()
+			maps.Copy(f.config, c.config)
+			maps.Copy(f.info, c.info)
+			found := f.limits()
+			require.Len(t, found, 1)
+			if c.want == "" {
+				require.Equal(t, LevelOK, found[0].Level)
+				return
+			}
+			require.Equal(t, LevelWarn, found[0].Level)
+			require.Contains(t, found[0].Text, c.want)
+			require.NotEmpty(t, found[0].ToDo)
+		})
+	}
+}
+
+func TestLimitsOfAServerThatDoesNotShowThemAreUnknown(t *testing.T) {
+	f := healthy()
+	f.config = map[string]string{}
+	require.Equal(t, LevelUnknown, f.limits()[0].Level)
 }

@@ -199,7 +199,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a round waits for the slowest master", file: "pipeline/form.go",
-		old: "if rooms < min(p.quorum, p.up) {", new: "if rooms < p.up {",
+		old: "if rooms < min(p.quorum, here) {", new: "if rooms < here {",
 		tests: "pipeline TestHungMasterCostsACallNothing|TestQuorumthIdleMasterFormsTheNextRound",
 	},
 	{

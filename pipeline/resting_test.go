@@ -1,0 +1,84 @@
+package pipeline
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+)
+
+func TestIdleConnectionsThatEndAreNoEvent(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Changed = c.add
+		b.started()
+		for range 3 {
+			time.Sleep(2 * redlock.LongestRedial)
+			for _, f := range b.fakes {
+				f.cut()
+			}
+			synctest.Wait()
+			require.Zero(t, b.up())
+			for _, m := range b.p.Stats().Masters {
+				require.True(t, m.Up)
+				require.NoError(t, m.Cause, "it counts as voting")
+			}
+			require.NoError(t, b.p.Ready(t.Context()))
+			b.untilUp(3)
+			synctest.Wait()
+			for _, got := range c.take() {
+				require.Equal(t, change{got.master, true, ErrReconnected}, got)
+			}
+			for _, m := range b.p.Stats().Masters {
+				require.True(t, m.Up)
+				require.NoError(t, m.Cause)
+				require.Zero(t, m.SetAside)
+			}
+		}
+		require.Len(t, b.fakes[0].dialTimes(), 4, "once each")
+	})
+}
+
+func TestRoundWaitsForTheDialOfRestingMastersThatItNeeds(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for range 20 {
+			time.Sleep(2 * redlock.LongestRedial)
+			for _, f := range b.fakes {
+				f.cut()
+			}
+			synctest.Wait()
+			begin := time.Now()
+			b.cycle("a")
+			require.Less(t, time.Since(begin), redlock.FirstRedial/2, "it wakes them")
+		}
+	})
+}
+
+func TestRoundDoesNotWaitForServersThatHaveStopped(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Changed = c.add
+		b.started()
+		time.Sleep(2 * redlock.LongestRedial)
+		for _, f := range b.fakes[:2] {
+			f.leave()
+		}
+		synctest.Wait()
+		begin := time.Now()
+		out, err := b.acquire(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Less(t, time.Since(begin), redlock.FirstRedial/2)
+		synctest.Wait()
+		require.Len(t, c.take(), 2, "now they are away")
+		for _, m := range b.p.Stats().Masters[:2] {
+			require.False(t, m.Up)
+			require.EqualValues(t, 1, m.SetAside)
+		}
+	})
+}
