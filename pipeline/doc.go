@@ -90,6 +90,7 @@
 //	optimism                       when to ask for many acquires at once, with a native command
 //	member, register_restore       fencing: the steps of an admission
 //	hung_master, setaside          finding a hung master, and taking it out of rounds
+//	resting                        a master whose idle connection ended
 //	pending_batch                  sending pending releases
 //	await, inspect, ready          waiting for a name; a name's value, for people; waiting for a quorum
 //
@@ -102,6 +103,9 @@
 // connection. A probe checks its identity, loads the scripts, sends the pending releases and tries
 // a lock. Only admit (probe) lets the master in again. The reader calls Config.Changed when the
 // master is set aside, when it is up but must wait, and when it votes.
+//
+// If a connection ends with nothing under way, the master rests instead (resting): a server closes
+// idle connections. The master is dialled once, and nothing is reported if the same server answers.
 //
 // # A master that was restarted
 //
