@@ -767,7 +767,7 @@ func TestWhoWaitedBeforeATurnIsServedUntilItsBound(t *testing.T) {
 		time.Sleep(redlock.DefaultHandOverTime - 1)
 		require.NoError(t, lock.Release(t.Context()))
 		lock = requireGot(t, waited[0])
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		require.NoError(t, lock.Release(t.Context()))
 		requireOpen(t, waited[1], "Config.HandOverTime has passed")
 		require.Len(t, l.passed(), 1)
