@@ -50,7 +50,7 @@ func (p *Pipeline) SetID() string {
 // quorum must not be of other sets.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	if !p.fencing {
-		if missing, _ := p.missing(time.Now()); missing != nil && missing.mismatched {
+		if missing, mismatched, _ := p.missing(time.Now()); mismatched {
 			return missing
 		}
 		return nil

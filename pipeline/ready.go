@@ -17,8 +17,6 @@ type NotReadyError struct {
 	// because too many masters are away.
 	Left   time.Duration
 	Causes []MasterError // of the masters that do not vote
-
-	mismatched bool // masters of other sets leave no quorum, however long one waits
 }
 
 func (e *NotReadyError) Error() string {
@@ -43,13 +41,13 @@ const readyTick = 50 * time.Millisecond
 // of other sets leave no quorum (ErrConfigMismatch). It returns ErrClosed when the pipeline closes. With a ctx that has ended it returns the present state.
 func (p *Pipeline) Ready(ctx context.Context) error {
 	for {
-		missing, err := p.missing(time.Now())
+		missing, mismatched, err := p.missing(time.Now())
 		switch {
 		case err != nil:
 			return err
 		case missing == nil:
 			return nil
-		case missing.mismatched:
+		case mismatched:
 			return missing
 		}
 		tick := readyTick
@@ -65,12 +63,12 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 	}
 }
 
-// missing returns why no quorum votes; nil: a quorum votes.
-func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
+// missing returns why no quorum votes; nil: a quorum votes. With mismatched, masters of other sets leave none.
+func (p *Pipeline) missing(now time.Time) (_ *NotReadyError, mismatched bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	}
 	e := &NotReadyError{Quorum: p.quorum, Masters: len(p.masters)}
 	var ends []time.Time // of the waits of masters that are up
@@ -92,12 +90,12 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	}
 	more := e.Quorum - e.Voting
 	if more <= 0 {
-		return nil, nil
+		return nil, false, nil
 	}
-	_, e.mismatched = p.foreignLocked()
+	_, mismatched = p.foreignLocked()
 	if more <= len(ends) {
 		slices.SortFunc(ends, time.Time.Compare)
 		e.Left = ends[more-1].Sub(now)
 	}
-	return e, nil
+	return e, mismatched, nil
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,11 +59,12 @@ func TestSetIsReadAtEachAdmissionAndNotAgain(t *testing.T) {
 // While a set is being replaced, masters are seen to change one by one. All are read again until they agree.
 func TestMastersOfSeveralSetsAreReadAgainUntilTheyAgree(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		var events []string
-		b.cfg.Changed = func(master string, up bool, cause error) {
-			if up {
-				events = append(events, fmt.Sprint(master, " ", cause))
-			}
+		last := make(map[string]error) // as reported
+		var mu sync.Mutex
+		b.cfg.Changed = func(master string, _ bool, cause error) {
+			mu.Lock()
+			defer mu.Unlock()
+			last[master] = cause
 		}
 		for i, f := range b.fakes {
 			f.shows("x", string(rune('a'+i)))
@@ -82,6 +84,9 @@ func TestMastersOfSeveralSetsAreReadAgainUntilTheyAgree(t *testing.T) {
 		_, mismatched := b.p.foreignLocked()
 		b.p.mu.Unlock()
 		require.False(t, mismatched)
+		mu.Lock()
+		require.ErrorIs(t, last["m0"], ErrConfigMismatch)
+		mu.Unlock()
 
 		b.fakes[1].shows("y", "b")
 		b.fakes[2].shows("y", "c")
@@ -92,7 +97,9 @@ func TestMastersOfSeveralSetsAreReadAgainUntilTheyAgree(t *testing.T) {
 		looks := f.looks(0)
 		time.Sleep(time.Minute)
 		require.Equal(t, looks, f.looks(0), "they agree")
-		require.Equal(t, "m0 <nil>", events[len(events)-1])
+		mu.Lock()
+		require.NoError(t, last["m0"])
+		mu.Unlock()
 
 		f.shows("z", "a")
 		b.fakes[1].shows("z", "b")
