@@ -33,9 +33,6 @@ var foreignPackage = regexp.MustCompile(`\b(pipeline|conn)\.`)
 
 func fieldsOf(of reflect.Type) (fields []string) {
 	for f := range of.Fields() {
-		if !f.IsExported() {
-			continue // nor does go doc show it
-		}
 		fields = append(fields, f.Name+" "+foreignPackage.ReplaceAllString(f.Type.String(), ""))
 	}
 	return fields
