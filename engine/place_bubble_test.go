@@ -758,7 +758,7 @@ func TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLi
 
 func TestWhoWaitedBeforeATurnIsServedUntilItsBound(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-		waited := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
+		waited := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 		time.Sleep(2 * time.Millisecond)
 		for m := range 3 {
 			l.hears(m, grantedFor(10*time.Second))
@@ -767,9 +767,11 @@ func TestWhoWaitedBeforeATurnIsServedUntilItsBound(t *testing.T) {
 		time.Sleep(redlock.DefaultHandOverTime - 1)
 		require.NoError(t, lock.Release(t.Context()))
 		lock = requireGot(t, waited[0])
+		require.NoError(t, lock.Release(t.Context()))
+		lock = requireGot(t, waited[1])
 		time.Sleep(time.Nanosecond)
 		require.NoError(t, lock.Release(t.Context()))
-		requireOpen(t, waited[1], "Config.HandOverTime has passed")
+		requireOpen(t, waited[2], "Config.HandOverTime has passed")
 		require.Len(t, l.passed(), 1)
 	})
 }
