@@ -55,6 +55,7 @@ type repair struct {
 func startRepair(t *testing.T, addrs string) repair {
 	t.Helper()
 	cmd := exec.Command(binary, "masters", "repair", "--masters", addrs)
+	cmd.Env = cleanEnv()
 	out, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

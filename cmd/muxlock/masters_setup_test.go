@@ -101,6 +101,7 @@ func TestInitMayBeCutAndRunAgain(t *testing.T) {
 	t.Parallel()
 	addrs := redistest.Addrs(redistest.Masters(t, 3))
 	cmd := exec.Command(binary, "masters", "init", "--masters", strings.Join(addrs, ","))
+	cmd.Env = cleanEnv()
 	out, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

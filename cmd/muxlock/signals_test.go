@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,6 +61,9 @@ func TestASIGTSTPWithoutATerminalStopsTheCommandToo(t *testing.T) {
 func TestSignalsOfTheTerminalThatWereIgnoredStayIgnoredForTheCommand(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	inherited := ignoredSignals(t, string(status))
 	for line, want := range map[string][]syscall.Signal{
 		`trap '' TSTP; exec "$0" exec name -- "$@"`:                                  {syscall.SIGTSTP},
 		`trap '' INT TSTP TTIN TTOU; exec "$0" exec name -- "$@"`:                    {syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU},
@@ -74,15 +78,23 @@ func TestSignalsOfTheTerminalThatWereIgnoredStayIgnoredForTheCommand(t *testing.
 			continue
 		}
 		require.Zero(t, code, j.log)
-		_, mask, _ := strings.Cut(strings.TrimSpace(j.out.String()), "\t")
-		ignored, err := strconv.ParseUint(mask, 16, 64)
-		require.NoError(t, err)
+		ignored := ignoredSignals(t, j.out.String())
 		for _, sig := range want {
 			require.NotZero(t, ignored&(1<<(sig-1)), "%s: %s", line, sig)
 			ignored &^= 1 << (sig - 1)
 		}
-		require.Zero(t, ignored, line)
+		require.Zero(t, ignored&^inherited, line)
 	}
+}
+
+// ignoredSignals returns the mask SigIgn of a process's status.
+func ignoredSignals(t *testing.T, status string) uint64 {
+	t.Helper()
+	_, mask, _ := strings.Cut(status, "SigIgn:\t")
+	mask, _, _ = strings.Cut(mask, "\n")
+	ignored, err := strconv.ParseUint(mask, 16, 64)
+	require.NoError(t, err)
+	return ignored
 }
 
 // meanings are signals that mean what a command makes of them.
