@@ -104,6 +104,9 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 
 // quit lets the next waiter of this process contend, and returns why c has no lock.
 func (c *contender) quit(why error) error {
+	if c.begin != c.asked && errors.Is(why, ErrClosed) && !errors.Is(why, ErrTaken) { // its turn came while the engine closed
+		why = oneline.Join(errTakenHere, why)
+	}
 	why = c.e.unlessKnown(c.name, errUnanswered, why)
 	c.state.stopContending(c.yieldFirst && c.made == 0)
 	return why
