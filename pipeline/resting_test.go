@@ -11,13 +11,21 @@ import (
 	"muxlock/internal/redlock"
 )
 
+// idleFrom returns a function that sleeps until connections are idle, and half way between two ticks: these may send a check.
+func idleFrom(begin time.Time) func() {
+	return func() {
+		time.Sleep(2*redlock.LongestRedial + tickPeriod*3/2 - time.Since(begin)%tickPeriod)
+	}
+}
+
 func TestIdleConnectionsThatEndAreNoEvent(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
 		b.cfg.Changed = c.add
+		idle := idleFrom(time.Now())
 		b.started()
 		for range 3 {
-			time.Sleep(2 * redlock.LongestRedial)
+			idle()
 			for _, f := range b.fakes {
 				f.cut()
 			}
@@ -45,9 +53,10 @@ func TestIdleConnectionsThatEndAreNoEvent(t *testing.T) {
 
 func TestRoundWaitsForTheDialOfRestingMastersThatItNeeds(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		idle := idleFrom(time.Now())
 		b.started()
 		for range 20 {
-			time.Sleep(2 * redlock.LongestRedial)
+			idle()
 			for _, f := range b.fakes {
 				f.cut()
 			}
@@ -63,8 +72,9 @@ func TestRoundDoesNotWaitForServersThatHaveStopped(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
 		b.cfg.Changed = c.add
+		idle := idleFrom(time.Now())
 		b.started()
-		time.Sleep(2 * redlock.LongestRedial)
+		idle()
 		for _, f := range b.fakes[:2] {
 			f.leave()
 		}
