@@ -82,7 +82,8 @@ type Config struct {
 	ReadOnly bool
 
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. Waiting behind
-	// other callers of this engine does not count, but with 1 an Acquire does not wait.
+	// other callers of this engine does not count, but with 1 an Acquire does not wait. A place in line
+	// among other processes is one attempt, however long it takes.
 	MaxAttempts int
 	// RetryHeld is the mean delay before the next attempt when somebody holds the lock or too few masters
 	// answer. The delay is drawn from 0.5 to 1.5 times that. Default 25 ms. A shorter delay finds a freed
@@ -96,8 +97,9 @@ type Config struct {
 
 	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among
 	// themselves. Then it is released at the masters, and other processes have their turn, which they get
-	// sooner if they stand in line (package comment, Waiting). There are at most 65535 hand-overs. Default 20 ms. A longer time is faster for many waiters in one process, and
-	// unfair to waiters in others. With 1 ns every release goes to the masters.
+	// sooner if they stand in line (package comment, Waiting). There are at most 65535 hand-overs. Default
+	// 20 ms. A longer time is faster for many waiters in one process, and unfair to waiters in others. With
+	// 1 ns every release goes to the masters.
 	HandOverTime time.Duration
 
 	// Observer and Logger are notified of events; both may be nil. At level Warn the Logger gets locks
@@ -106,8 +108,9 @@ type Config struct {
 	// ten seconds. At level Error it gets masters that do not vote until somebody acts: those of another
 	// set, and with Fencing those that lost their data while too few others vote. At level Info it gets
 	// masters that are up but must wait, and how long, and masters that begin to vote. At level Debug it gets
-	// masters whose idle connection ended, and that answer at once. Once it gets the settings on which all processes that share locks must agree: the
-	// masters, MaxTTL, the wait after a restart. Neither gets a token or a password.
+	// masters whose idle connection ended, and that answer at once. Once it gets the settings on which all
+	// processes that share locks must agree: the masters, MaxTTL, the wait after a restart. Neither gets a
+	// token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 

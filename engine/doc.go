@@ -137,8 +137,9 @@
 // the masters. Release hands the lock over to the next without a request, for up to
 // Config.HandOverTime. Then the lock is released at the masters, and other processes have their
 // turn. If other processes are known to stand in line, the turn ends sooner: it is for the callers
-// who waited when it began and one more, and for others only within the time of eight attempts. A lock whose token was revealed is never handed over, because others may release it with
-// that token at any time.
+// who waited when it began and one more, and for others only within the time of eight attempts. A
+// lock whose token was revealed is never handed over, because others may release it with that token
+// at any time.
 //
 // A ctx bounds wait and work alike, and WithWait the wait alone.
 //

@@ -38,7 +38,8 @@ const readyTick = 50 * time.Millisecond
 
 // Ready returns nil once a quorum of masters votes: they are up, and do not wait after a restart.
 // When ctx ends first, it returns a NotReadyError joined to ctx's error. It returns one at once if masters
-// of other sets leave no quorum (ErrConfigMismatch). It returns ErrClosed when the pipeline closes. With a ctx that has ended it returns the present state.
+// of other sets leave no quorum (ErrConfigMismatch). It returns ErrClosed when the pipeline closes. With a
+// ctx that has ended it returns the present state.
 func (p *Pipeline) Ready(ctx context.Context) error {
 	for {
 		missing, mismatched, err := p.missing(time.Now())

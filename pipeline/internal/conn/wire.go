@@ -70,8 +70,8 @@ func Checked(replies []resp.Reply, err error) ([]resp.Reply, error) {
 	return replies, err
 }
 
-// ReadReplies reads n replies and appends them, with an error those before it. On a connection that takes pushes, the confirmation of SUBSCRIBE is a reply
-// too, and other pushes between the replies go to Pushed.
+// ReadReplies reads n replies and appends them, with an error those before it. On a connection that takes pushes, the
+// confirmation of SUBSCRIBE is a reply too, and other pushes between the replies go to Pushed.
 func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
 	if w.Pushed == nil {
 		return resp.ReadAll(w.In, n, replies)
