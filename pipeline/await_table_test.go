@@ -101,6 +101,21 @@ func TestExtendsAndHandOversDoNotMakeWakeUpsSlow(t *testing.T) {
 	})
 }
 
+// Each holder asks for the same ttl, so the ends of their leases are as near as the ends that two reads of one lease show.
+func TestHandOversThatFollowSoonDoNotMakeWakeUpsSlow(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for range 200 {
+			hold("a", b.fakes, time.Minute)
+			a := b.await("a", hour)
+			a.requireWaiting(2000 * time.Microsecond)
+			start := time.Now()
+			free("a", b.fakes)
+			a.requireWoken(start)
+		}
+	})
+}
+
 func TestFullTableOfARealServerIsReadRarely(t *testing.T) {
 	const names = 300
 	p, _ := overServers(t, redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--tracking-table-max-keys", "100"}}), patience)

@@ -263,11 +263,11 @@ func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start t
 		return // nobody waits for the name any more; later waiters have another subscription
 	}
 	o := &sub.observations[t.index]
-	pushed, before, now := o.pushed, o.before, sight{}
+	pushed, before, now := o.pushed, o.before, sight{at: start}
 	switch {
 	case left >= 0:
 		// A key lives through the whole of its last millisecond.
-		now = sight{state: held, ends: start.Add(time.Duration(left+1) * time.Millisecond), slack: took + time.Millisecond}
+		now.state, now.ends, now.slack = held, start.Add(time.Duration(left+1)*time.Millisecond), took+time.Millisecond
 	case left == -1:
 		now.state = held
 	case left == -2:
@@ -275,7 +275,8 @@ func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start t
 	default:
 		armed = false
 	}
-	*o = observation{sight: now, armed: armed, last: now, vain: o.judged(now)}
+	vain, last := o.judged(now)
+	*o = observation{sight: now, armed: armed, last: last, doubted: last != now, vain: vain}
 	if pushed { // the change came before or after the read: unknown
 		o.armed, o.doubted = false, !before
 		t.readAgainLocked(sub, 0)

@@ -87,7 +87,7 @@ type observation struct {
 	before  bool  // armed for earlier waiters: a push during the first read may be of that time
 	doubted bool  // a push came after last
 	vain    uint8 // pushes in vain (mostVain)
-	last    sight // what the last read found
+	last    sight // what the last read found that pushes are judged by
 }
 
 // A sight is what a read finds, or a push makes of it.
@@ -95,6 +95,7 @@ type sight struct {
 	state uint8
 	ends  time.Time     // if held: when the key will have expired; zero: never
 	slack time.Duration // how much later the same end may be read again
+	at    time.Time     // when the read began
 }
 
 const (
@@ -110,18 +111,21 @@ func (o *observation) fresh(now time.Time) bool {
 }
 
 // judged returns the pushes in vain after a read. An end that has moved out halves them: the lease was extended, or
-// another one has taken its place.
-func (o *observation) judged(now sight) uint8 {
+// another one has taken its place. A name that is set anew soon, with the same ttl, has an end as near as the same lease has. So
+// a read soon after last leaves the push undecided, and last as it was.
+func (o *observation) judged(now sight) (vain uint8, last sight) {
 	last, d := o.last, now.ends.Sub(o.last.ends)
 	switch {
 	case !o.doubted:
-		return o.vain
+		return o.vain, now
 	case now.state == unseen || now.state != last.state || now.ends.IsZero() != last.ends.IsZero() || -d > now.slack:
-		return 0
+		return 0, now
 	case d > last.slack:
-		return o.vain / 2
+		return o.vain / 2, now
+	case now.at.Sub(last.at) < 3*last.slack:
+		return o.vain, last
 	}
-	return min(o.vain+1, longestVain)
+	return min(o.vain+1, longestVain), now
 }
 
 // A Waiter waits for a name: for Free and for the Timer.
