@@ -295,15 +295,16 @@ func TestWhatIsDeniedIsNotTriedAgain(t *testing.T) {
 			n, denied := denials(t, masters)
 			if what == "full" {
 				require.Zero(t, n, denied)
-			} else {
-				require.NotZero(t, n, "each connection tries")
+				return
 			}
-			use()
-			n, denied = denials(t, masters)
-			require.Zero(t, n, denied)
-			for _, e := range engines {
-				require.Zero(t, setAside(e, 0))
+			require.NotZero(t, n, "each connection tries")
+			for range 4 { // a connection tries what is optional when it is first of use
+				use()
+				if n, denied = denials(t, masters); n == 0 {
+					return
+				}
 			}
+			t.Error("denied again:", denied)
 		})
 	}
 }
