@@ -285,7 +285,7 @@ func (p *place) settle() (again bool, leader string) {
 		if p.settled++; p.settled > mostSettled {
 			return true, ""
 		}
-	case line.Wait:
+	case line.GiveBack:
 		p.patience = min(p.patience+1, 10)
 	case line.Yield:
 		return true, leader

@@ -6,9 +6,9 @@ import "cmp"
 type Step uint8
 
 const (
-	Wait  Step = iota // somebody has a quorum
-	Again             // ask again: the others yield
-	Yield             // pass the token to the leader, and stand in line with a fresh one
+	GiveBack Step = iota // another has a quorum: give the grants back to nobody, and stand in line with a fresh token
+	Again                // ask again: the others yield
+	Yield                // pass the token to the leader, and stand in line with a fresh one
 )
 
 // Settle decides between tokens that split the votes. values are what the masters have under the name, the zero value
@@ -20,7 +20,7 @@ func Settle[K cmp.Ordered](own K, values []K, quorum int) (next Step, leader K) 
 	case leader == own:
 		return Again, leader
 	case votes >= quorum:
-		return Wait, leader
+		return GiveBack, leader
 	default:
 		return Yield, leader
 	}

@@ -5,10 +5,15 @@
 // any later time. A master grants it when the holder before passes the lock on, or when the waiter asks and the name is
 // free. The owner has the lock once a quorum of grants lives. Validity counts from before the request was sent that the
 // grant answers, as if a SET NX had been slow. So whoever is granted, named or skipped, and in which order, is no matter
-// of safety. At each master a token stands in line once, and is granted at most once.
+// of safety. At each master a token stands in line once, and is granted at most once until it counts. Then its holder may
+// set it again where a master lost it.
+//
+// Such a master is to be the holder's. So a waiter asks to be granted only where that may give it the lock (MayTake), and
+// else to be queued. What it was granted beside a holder it gives back to nobody (GiveBack).
 package line
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -90,6 +95,10 @@ func Live[T Time[T]](seats []Seat[T], now T, fenced bool) (live uint64) {
 	}
 	return live
 }
+
+// MayTake reports whether a waiter may ask to be granted: a quorum of masters is free or has its token. Both are as of the
+// last answers of masters that vote, one bit each.
+func MayTake(free, own uint64, quorum int) bool { return bits.OnesCount64(free|own) >= quorum }
 
 // Valid returns until when a quorum of the live grants lives. It reports false if they are no quorum.
 func Valid[T Time[T]](seats []Seat[T], live uint64, quorum int) (until T, ok bool) {

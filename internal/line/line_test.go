@@ -78,6 +78,32 @@ func TestValidityIsWhatAQuorumOfLiveGrantsHas(t *testing.T) {
 	}
 }
 
+func TestWaiterMayTakeWhatItCouldHold(t *testing.T) {
+	for masters := 1; masters <= 5; masters++ {
+		quorum := masters/2 + 1
+		each(masters, ".abx", func(values []string) { // x: it did not answer
+			var free, own uint64
+			possible := 0
+			for m, v := range values {
+				switch v {
+				case "":
+					free |= 1 << m
+					possible++
+				case "a":
+					own |= 1 << m
+					possible++
+				}
+			}
+			may := MayTake(free, own, quorum)
+			require.Equal(t, possible >= quorum, may, "%q", values)
+			require.Equal(t, may, MayTake(free|own, own, quorum), "a grant of ours that has run out may be heard of as free")
+			if next, leader := Settle("a", values, quorum); next == GiveBack && leader != "x" {
+				require.False(t, may, "%q: a stray is given back and taken again", values)
+			}
+		})
+	}
+}
+
 func TestLeaseThatIsPassedOnNeverOutlivesTheTTL(t *testing.T) {
 	for ttl := LeastTTL; ttl < 2*time.Minute; ttl += 13 * time.Millisecond {
 		for _, waited := range []time.Duration{0, time.Second, 10 * time.Second, time.Hour} {
@@ -136,7 +162,7 @@ func TestOneOfThoseWhoSplitTheVotesAsksAgainAndTheOthersYieldToIt(t *testing.T) 
 				case Again:
 					again++
 					require.Equal(t, own, leader)
-				case Wait:
+				case GiveBack:
 					require.GreaterOrEqual(t, votes, quorum, "%q", values)
 				case Yield:
 					require.Less(t, votes, quorum, "%q", values)
