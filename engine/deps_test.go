@@ -45,8 +45,8 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 var floors = [][]string{
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
-	{"internal/guard"},
-	{"scripts", "internal/faultproxy", "internal/redisserver", "internal/wire"},
+	{"internal/guard", "internal/wire"},
+	{"scripts", "internal/faultproxy", "internal/redisserver"},
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},
 	{"pipeline"},

@@ -27,8 +27,6 @@ func spawn(bin string, args []string) (*process, error) {
 	return p, err
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
-
 func (p *process) gone() bool {
 	select {
 	case <-p.done:
@@ -37,8 +35,6 @@ func (p *process) gone() bool {
 		return false
 	}
 }
-
-func (p *process) pause() error { return child.Pause(p.cmd.Process) }
 
 func (p *process) resume() error { return child.Resume(p.cmd.Process) }
 

@@ -1,16 +1,14 @@
 package redisserver
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
+	"net/url"
 	"time"
 
-	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/wire"
 )
 
 // askLimit is how long one INFO may take before it is sent again on a new connection.
@@ -22,7 +20,7 @@ func awaitReady(ctx context.Context, p *process, addr, password string) error {
 	for {
 		pid, err := processID(ctx, addr, password)
 		switch {
-		case err == nil && pid == p.pid():
+		case err == nil && pid == p.cmd.Process.Pid:
 			return nil
 		case err == nil:
 			return errPortTaken
@@ -39,37 +37,13 @@ func awaitReady(ctx context.Context, p *process, addr, password string) error {
 
 // processID asks the server at addr for its process id.
 func processID(ctx context.Context, addr, password string) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
-	defer stop()
-	reader := bufio.NewReader(conn)
+	server := url.URL{Scheme: "redis", Host: addr}
 	if password != "" {
-		if _, err := ask(conn, reader, "AUTH", password); err != nil {
-			return 0, err
-		}
+		server.User = url.UserPassword("", password)
 	}
-	info, err := ask(conn, reader, "INFO", "server")
+	info, err := wire.Ask(ctx, server.String(), askLimit, "INFO", "server")
 	if err != nil {
 		return 0, err
 	}
-	return serverinfo.Parse(info).ProcessID()
-}
-
-// ask sends one command and returns the text of its reply.
-func ask(w io.Writer, r *bufio.Reader, args ...string) (string, error) {
-	if _, err := w.Write(resp.AppendCommand(nil, args...)); err != nil {
-		return "", err
-	}
-	reply, err := resp.Read(r)
-	if err == nil {
-		err = reply.Err()
-	}
-	return reply.Text, err
+	return serverinfo.Parse(info[0].Text).ProcessID()
 }

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/child"
 )
 
 const (
@@ -168,7 +170,7 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.proc.pid()
+	return s.proc.cmd.Process.Pid
 }
 
 // Pause stops the process with SIGSTOP. Connections stay and the kernel accepts new ones, but nothing answers. On Linux
@@ -176,7 +178,7 @@ func (s *Server) PID() int {
 func (s *Server) Pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.proc.pause()
+	return child.Pause(s.proc.cmd.Process)
 }
 
 // Resume continues a paused process with SIGCONT. It fails with os.ErrProcessDone if no process runs.

@@ -1,7 +1,6 @@
 package redisserver
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"muxlock/internal/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -254,11 +255,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 // send sends one command whose reply is a status or a bulk string.
 func send(t *testing.T, s *Server, args ...string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.Addr())
+	reply, err := wire.Ask(t.Context(), s.Addr(), 20*time.Second, args...)
 	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
-	reply, err := ask(conn, bufio.NewReader(conn), args...)
-	require.NoError(t, err)
-	return reply
+	return reply[0].Text
 }

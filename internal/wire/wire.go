@@ -72,8 +72,8 @@ func (c *Conn) login(opt rueidis.ClientOption) error {
 	return err
 }
 
-// Ask sends one command over a connection of its own. It blocks for at most limit. When ctx ends,
-// dialing ends.
+// Ask sends one command over a connection of its own. It blocks until that is answered, for at most
+// limit, or until ctx ends.
 func Ask(ctx context.Context, master string, limit time.Duration, words ...string) ([]resp.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -82,8 +82,7 @@ func Ask(ctx context.Context, master string, limit time.Duration, words ...strin
 		return nil, err
 	}
 	defer c.Close()
-	end, _ := ctx.Deadline()
-	_ = c.SetDeadline(end)
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
 	return c.Call(words...)
 }
 

@@ -1,4 +1,4 @@
-package wire
+package wire_test
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 	"muxlock/internal/redisserver"
 	"muxlock/internal/resp"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestItLogsInAndSelects(t *testing.T) {
 	server := redistest.MastersWith(t, 1, redisserver.Options{Password: "pa55"})[0]
-	c, err := Dial(t.Context(), "redis://:pa55@"+server.Addr()+"/3")
+	c, err := wire.Dial(t.Context(), "redis://:pa55@"+server.Addr()+"/3")
 	require.NoError(t, err)
 	defer c.Close()
 	reply, err := c.Call("CLIENT", "LIST")
@@ -26,7 +27,7 @@ func TestItLogsInAndSelects(t *testing.T) {
 	_, err = c.Call("GETT")
 	require.ErrorAs(t, err, new(resp.Error))
 	require.ErrorContains(t, err, "GETT: unknown command")
-	_, err = Dial(t.Context(), "redis://:wrong@"+server.Addr())
+	_, err = wire.Dial(t.Context(), "redis://:wrong@"+server.Addr())
 	require.ErrorContains(t, err, "WRONGPASS")
 }
 
@@ -43,6 +44,6 @@ func TestDialEndsWithItsContext(t *testing.T) {
 			_, _ = c.Read(make([]byte, 100))
 		}
 	}()
-	_, err = Dial(ctx, "redis://:secret@"+silent.Addr().String())
+	_, err = wire.Dial(ctx, "redis://:secret@"+silent.Addr().String())
 	require.ErrorIs(t, err, context.Canceled)
 }
