@@ -41,7 +41,7 @@ func BenchmarkCycle(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			cfg.Workers, cfg.Keys, cfg.TTL, cfg.Duration = 1, 10_000, time.Second, time.Second
-			r := newRunner(b.Context(), "", noop{}, cfg)
+			r := newRunner(b.Context(), "", noop{}, cfg, newTable(cfg), time.Now)
 			defer r.release()
 			defer r.cancel()
 			r.phase.Store(measuring)

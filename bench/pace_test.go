@@ -15,7 +15,7 @@ func inVirtualTime(t *testing.T, l func() Locker, cfg Config, f func(*testing.T,
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		require.NoError(t, cfg.Validate())
-		r, err := newRunner(t.Context(), "test", l(), cfg).run(t.Context())
+		r, err := newRunner(t.Context(), "test", l(), cfg, newTable(cfg), time.Now).run(t.Context())
 		require.NoError(t, err)
 		f(t, r)
 		requireJSON(t, r)
@@ -51,7 +51,7 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := Config{Workers: 8, Rate: 500, Arrivals: ArrivalsUniform, Duration: 4 * time.Second, TTL: time.Second}
-			r := newRunner(t.Context(), "test", slow{acquire: takes(time.Millisecond)}, cfg)
+			r := newRunner(t.Context(), "test", slow{acquire: takes(time.Millisecond)}, cfg, newTable(cfg), time.Now)
 			var staller sync.WaitGroup
 			staller.Go(func() {
 				for r.phase.Load() != stopped {

@@ -84,7 +84,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	defer unmap()
 	runtime.GC()
 	var begin Begin
-	r := newPartRunner(ctx, impl, l, cfg, table, func() time.Time {
+	r := newRunner(ctx, impl, l, cfg, table, func() time.Time {
 		begin = place.Begin()
 		return baseAt(begin.At)
 	})

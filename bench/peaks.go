@@ -17,19 +17,14 @@ func (p *Peaks) add(at, ns int64) {
 // mergePeaks merges several Peaks. The highest FromNs of them becomes that of the result. It
 // returns nil when there are none.
 func mergePeaks(parts ...*Peaks) *Peaks {
-	var all *Peaks
+	parts = slices.DeleteFunc(parts, func(p *Peaks) bool { return p == nil })
+	if len(parts) == 0 {
+		return nil
+	}
+	all := &Peaks{All: []Peak{}}
 	for _, part := range parts {
-		if part == nil {
-			continue
-		}
-		if all == nil {
-			all = &Peaks{All: []Peak{}}
-		}
 		all.FromNs = max(all.FromNs, part.FromNs)
 		all.All = append(all.All, part.All...)
-	}
-	if all == nil {
-		return nil
 	}
 	all.All = slices.DeleteFunc(all.All, func(k Peak) bool { return k.Ns < all.FromNs })
 	if len(all.All) > peaks.Most {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -54,13 +55,6 @@ func newHists(cfg Config) hists {
 		h.Extend = NewHistogram()
 	}
 	return h
-}
-
-func (h hists) headline() *Histogram {
-	if h.Response != nil {
-		return h.Response
-	}
-	return h.Cycle
 }
 
 func (h hists) each(g hists, do func(into, from *Histogram)) {
@@ -242,7 +236,7 @@ func (r *recorder) swap() (c Totals, cycles int64) {
 func (r *recorder) rotate() Interval {
 	c, cycles := r.swap()
 	for _, full := range r.spare {
-		r.interval.Merge(full.headline())
+		r.interval.Merge(cmp.Or(full.Response, full.Cycle)) // as Result.Headline
 		r.total.each(full, func(into, from *Histogram) {
 			into.Merge(from)
 			from.reset()

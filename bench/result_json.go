@@ -334,9 +334,4 @@ func (r *Result) Interrupted() bool {
 }
 
 // Headline returns the latency that comparisons use: response in an open loop, else cycle.
-func (r *Result) Headline() *Summary {
-	if r.Latency.Response != nil {
-		return r.Latency.Response
-	}
-	return r.Latency.Cycle
-}
+func (r *Result) Headline() *Summary { return cmp.Or(r.Latency.Response, r.Latency.Cycle) }

@@ -26,7 +26,7 @@ func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error
 		return nil, wrong("Procs", "procs", "needs RunPart in each of %d processes", cfg.Procs)
 	}
 	runtime.GC() // the previous run's garbage is no cost of this run
-	return newRunner(ctx, impl, l, cfg).run(ctx)
+	return newRunner(ctx, impl, l, cfg, newTable(cfg), time.Now).run(ctx)
 }
 
 const (
@@ -96,15 +96,14 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	part.Cycles = r.rec.cycles
 	close(r.ended)
 	if stalls != nil {
-		stalls.end()
+		close(stalls.stop)
 	}
 	r.drain(ctx, &done, part)
 	r.alarms.Close()
 	if stalls != nil {
-		var took time.Duration
-		part.Stall, took = stalls.result()
-		part.Stalls = mergePeaks(&stalls.peaks)
-		after.cpu -= took // the stall watch is no part of the load
+		<-stalls.done
+		part.Stall, part.Stalls = stalls.hist, mergePeaks(&stalls.peaks)
+		after.cpu -= stalls.cpu // the stall watch is no part of the load
 	}
 
 	if measured {

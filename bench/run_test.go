@@ -21,7 +21,7 @@ func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, 
 			c = ctx(c)
 		}
 		require.NoError(t, cfg.Validate())
-		res, err := newRunner(c, "test", l, cfg).run(c)
+		res, err := newRunner(c, "test", l, cfg, newTable(cfg), time.Now).run(c)
 		f(t, res, err)
 		requireJSON(t, res)
 	})
@@ -201,7 +201,7 @@ func TestTheMeasuredTimeBeginsWhenTheWarmUpShouldHaveEnded(t *testing.T) {
 		begin := time.Now()
 		time.Sleep(1500 * time.Millisecond)
 		cfg := Config{Workers: 4, Rate: 100, Arrivals: ArrivalsUniform, Warmup: time.Second, Duration: 2 * time.Second, TTL: time.Second}
-		r := newPartRunner(t.Context(), "test", slow{acquire: takes(time.Millisecond)}, cfg, newTable(cfg), func() time.Time { return begin })
+		r := newRunner(t.Context(), "test", slow{acquire: takes(time.Millisecond)}, cfg, newTable(cfg), func() time.Time { return begin })
 		res, err := r.run(t.Context())
 		require.NoError(t, err)
 		require.InDelta(t, 3*time.Second, time.Since(begin), 1e6+1)
@@ -375,10 +375,10 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
-		closed, err := newRunner(t.Context(), "", stall(), cfg).run(t.Context())
+		closed, err := newRunner(t.Context(), "", stall(), cfg, newTable(cfg), time.Now).run(t.Context())
 		require.NoError(t, err)
 		cfg.Rate, cfg.Arrivals = 1000, ArrivalsUniform
-		open, err := newRunner(t.Context(), "", stall(), cfg).run(t.Context())
+		open, err := newRunner(t.Context(), "", stall(), cfg, newTable(cfg), time.Now).run(t.Context())
 		require.NoError(t, err)
 
 		require.True(t, open.Valid.OK, open.Valid.Reasons)

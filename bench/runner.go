@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -57,17 +58,10 @@ type runner struct {
 	samples samples
 }
 
-// newRunner prepares a run of one process that begins at once.
-func newRunner(ctx context.Context, impl string, l Locker, cfg Config) *runner {
-	return newPartRunner(ctx, impl, l, cfg, newTable(cfg), time.Now)
-}
-
-// newPartRunner prepares one process of a run that begins at base, which is called when all is ready: many names and
+// newRunner prepares one process of a run that begins at base, which is called when all is ready: many names and
 // workers take seconds. The contexts of calls do not end with ctx: the runner ends them after it has taken the figures.
-func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table, base func() time.Time) *runner {
-	if cfg.KeyPrefix == "" {
-		cfg.KeyPrefix = RandomKeyPrefix()
-	}
+func newRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table, base func() time.Time) *runner {
+	cfg.KeyPrefix = cmp.Or(cfg.KeyPrefix, RandomKeyPrefix())
 	r := &runner{
 		impl:   impl,
 		cfg:    cfg,

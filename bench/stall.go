@@ -15,7 +15,7 @@ type stallWatch struct {
 	cpu    time.Duration // of the thread
 	begin  clock.Instant // of the measured time
 	peaks  Peaks         // whole stalls
-	stop   chan struct{}
+	stop   chan struct{} // closed by the caller: run ends within one period
 	done   chan struct{}
 }
 
@@ -27,7 +27,7 @@ const stallPeriod = 10 * time.Millisecond
 const stallLeast = time.Millisecond
 
 // watchStalls starts the thread of one of so many processes, some time after the measured time began. The caller must
-// call end.
+// close stop.
 func watchStalls(procs int, after time.Duration) *stallWatch {
 	s := &stallWatch{
 		period: min(stallPeriod*time.Duration(procs), time.Second), hist: NewHistogram(), begin: clock.Now().Add(-after), peaks: Peaks{FromNs: int64(stallLeast)},
@@ -35,15 +35,6 @@ func watchStalls(procs int, after time.Duration) *stallWatch {
 	}
 	go s.run()
 	return s
-}
-
-// end stops the thread, within one period. It is called once.
-func (s *stallWatch) end() { close(s.stop) }
-
-// result waits for the end, and returns the stalls and the thread's processor time.
-func (s *stallWatch) result() (*Histogram, time.Duration) {
-	<-s.done
-	return s.hist, s.cpu
 }
 
 func (s *stallWatch) run() {

@@ -27,9 +27,9 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 func TestProcessesWatchStallsInTurn(t *testing.T) {
 	for procs, period := range map[int]time.Duration{1: 10 * time.Millisecond, 60: 600 * time.Millisecond, 1000: time.Second} {
 		s := watchStalls(procs, 0)
-		s.end()
+		close(s.stop)
 		require.Equal(t, period, s.period)
-		s.result()
+		<-s.done
 	}
 }
 
@@ -37,8 +37,9 @@ func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
 	s := watchStalls(1, 0)
 	<-time.After(20 * stallPeriod)
-	s.end()
-	hist, cpu := s.result()
+	close(s.stop)
+	<-s.done
+	hist, cpu := s.hist, s.cpu
 	n := hist.Summary().Count
 	require.Positive(t, n)
 	require.LessOrEqual(t, n, int64(time.Since(begin)/stallPeriod)+1, "one for each period, stalls included")
@@ -49,8 +50,8 @@ func TestStallsOfAProcessThatJoinsAreOnTheClockOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where its thread sees none
 		s := watchStalls(1, 2*time.Second)
 		s.add(clock.Now(), 5*time.Millisecond)
-		s.end()
-		s.result()
+		close(s.stop)
+		<-s.done
 		require.Equal(t, []Peak{{int64(2 * time.Second), 5e6}}, s.peaks.All)
 	})
 }
