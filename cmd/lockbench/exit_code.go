@@ -40,13 +40,12 @@ func (v verdict) Error() string { return v.text }
 
 func exitCode(err error) (code int, quiet bool) {
 	var v verdict
-	var u usage.Error
 	switch {
 	case err == nil:
 		return exitOK, true
 	case errors.As(err, &v):
 		return v.code, v.text == ""
-	case errors.As(err, &u), errors.Is(err, bench.ErrConfig):
+	case errors.As(err, new(usage.Error)), errors.Is(err, bench.ErrConfig):
 		return exitUsage, false
 	}
 	return exitRun, false

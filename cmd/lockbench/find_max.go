@@ -183,15 +183,11 @@ func (s *search) judge(ctx context.Context, results []*bench.Result, runErr erro
 	if err := grave(ctx, results, runErr); err != nil {
 		return err
 	}
-	for _, c := range s.found {
-		if c.Unknown() {
-			return verdict{exitNotValid, "not valid: " + view.Answer(c)}
-		}
+	if i := slices.IndexFunc(s.found, result.Capacity.Unknown); i >= 0 {
+		return verdict{exitNotValid, "not valid: " + view.Answer(s.found[i])}
 	}
-	for _, c := range s.found {
-		if c.RatePerS == 0 {
-			return verdict{exitMissed, fmt.Sprintf("missed: %s", view.Answer(c))}
-		}
+	if i := slices.IndexFunc(s.found, func(c result.Capacity) bool { return c.RatePerS == 0 }); i >= 0 {
+		return verdict{exitMissed, "missed: " + view.Answer(s.found[i])}
 	}
 	return nil
 }

@@ -68,18 +68,15 @@ func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err err
 			return nil, usage.Errorf("--html: %w", err)
 		}
 	}
-	if s.file != nil && s.page != nil && sameFile(s.file, s.page) {
-		s.close()
-		return nil, usage.Errorf("--html and --out name the same file, %s", o.Page)
+	if s.file != nil && s.page != nil {
+		file, _ := s.file.Stat()
+		page, _ := s.page.Stat()
+		if os.SameFile(file, page) { // by whatever path
+			s.close()
+			return nil, usage.Errorf("--html and --out name the same file, %s", o.Page)
+		}
 	}
 	return s, nil
-}
-
-// sameFile reports whether a and b are one file, by whatever path.
-func sameFile(a, b *result.File) bool {
-	x, errX := a.Stat()
-	y, errY := b.Stat()
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // close removes files that were not completed.

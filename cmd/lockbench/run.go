@@ -31,16 +31,13 @@ func compareCommand() *cobra.Command {
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3`,
-		Args: noFilesToCompare,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 { // as for an earlier compare
+				return usage.Formerly("compare OLD.json NEW.json")
+			}
+			return usageArgs(cobra.NoArgs)(cmd, args)
+		},
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single,raw", 6)
-}
-
-// noFilesToCompare is the Args of compare. An earlier compare took two result files.
-func noFilesToCompare(cmd *cobra.Command, args []string) error {
-	if len(args) == 2 {
-		return usage.Formerly("compare OLD.json NEW.json")
-	}
-	return usageArgs(cobra.NoArgs)(cmd, args)
 }
 
 // loadCommand gives a command the flags of a load. The command makes the rounds of that load.

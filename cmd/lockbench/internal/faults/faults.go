@@ -125,7 +125,8 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 func Check(list []Fault) error {
 	for i, f := range list {
 		for _, g := range list[:i] {
-			if overlap(f, g) && !f.Kind.proxied() && !g.Kind.proxied() && f.subject() == g.subject() {
+			overlap := f.From == g.From || f.From < g.To && g.From < f.To // not if one ends when the other begins
+			if overlap && !f.Kind.proxied() && !g.Kind.proxied() && f.subject() == g.subject() {
 				return fmt.Errorf("%q and %q contradict each other: both want %s at the same time", g.Text, f.Text, f.subject())
 			}
 		}
@@ -139,12 +140,6 @@ func (f Fault) subject() string {
 		return fmt.Sprintf("process %d", f.Client+1)
 	}
 	return fmt.Sprintf("master %d", f.Master+1)
-}
-
-// overlap reports whether two faults overlap. A fault that ends when the other begins does
-// not; two events at one instant do.
-func overlap(f, g Fault) bool {
-	return f.From == g.From || f.From < g.To && g.From < f.To
 }
 
 // A step is the start of a fault or its end. An event has only a start.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -136,9 +137,7 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 	case f.load.Seed >= 1<<53:
 		return usage.Errorf("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
-	if f.load.Seed == 0 {
-		f.load.Seed = 1 + rand.Uint64N(1<<32)
-	}
+	f.load.Seed = cmp.Or(f.load.Seed, 1+rand.Uint64N(1<<32))
 	p.Load = f.load
 	if p.Load.Op.Shares() { // two runs at once measure readers apart from writers
 		p.Load.KeyPrefix = fmt.Sprintf("lockbench:%d:", p.Load.Seed)

@@ -80,12 +80,6 @@ func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 	return nil
 }
 
-// ProbeTimeout returns the time after which a probe beside a load counts as lost: five times
-// the MasterTimeout of a lock.
-func (p *Plan) ProbeTimeout() time.Duration {
-	return cmp.Or(5*p.Engine.MasterTimeout, time.Second)
-}
-
 // Outages reports whether faults may leave no majority for a time.
 func (p *Plan) Outages() bool {
 	return !p.MajorityServes && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() })

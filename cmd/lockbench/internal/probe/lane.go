@@ -225,10 +225,3 @@ func (r *readings) add(x wallclock.Reading) {
 		(*r)[last] = x
 	}
 }
-
-// close closes a lane whose goroutine has ended, or never began.
-func (l *lane) close() {
-	if l.conn != nil {
-		l.conn.Close()
-	}
-}

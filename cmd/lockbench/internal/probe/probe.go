@@ -92,8 +92,10 @@ func (p *Prober) Stop() *Report {
 		p.all.Wait()
 		report = p.book.report(p.lanes)
 	}
-	for _, l := range p.lanes {
-		l.close()
+	for _, l := range p.lanes { // their goroutines have ended, or never began
+		if l.conn != nil {
+			l.conn.Close()
+		}
 	}
 	return report
 }

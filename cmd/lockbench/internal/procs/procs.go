@@ -22,6 +22,7 @@
 package procs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,9 +145,7 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	if err := r.table.Truncate(bench.TableSize(cfg)); err != nil {
 		return nil, err
 	}
-	if cfg.KeyPrefix == "" {
-		cfg.KeyPrefix = bench.RandomKeyPrefix()
-	}
+	cfg.KeyPrefix = cmp.Or(cfg.KeyPrefix, bench.RandomKeyPrefix())
 	g, gctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(gctx, r.endInput)
 	defer stop()

@@ -39,8 +39,7 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	}
 	now, cancel := context.WithTimeout(ctx, 0) // without voting masters there is nothing to measure
 	defer cancel()
-	var missing *engine.NotReadyError
-	if errors.As(e.Ready(now), &missing) {
+	if missing, is := errors.AsType[*engine.NotReadyError](e.Ready(now)); is {
 		_ = e.Close()
 		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
 	}

@@ -125,10 +125,7 @@ func redsyncError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), err)
 	}
-	var taken *redsync.ErrTaken
-	var nodeTaken *redsync.ErrNodeTaken
-	var redis *redsync.RedisError
-	if errors.As(err, &taken) || errors.As(err, &nodeTaken) && !errors.As(err, &redis) {
+	if errors.As(err, new(*redsync.ErrTaken)) || errors.As(err, new(*redsync.ErrNodeTaken)) && !errors.As(err, new(*redsync.RedisError)) {
 		return bench.ErrRefused
 	}
 	return err

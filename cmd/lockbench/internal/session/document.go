@@ -41,8 +41,7 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 	for _, o := range p.Objectives {
 		cfg.SLO = append(cfg.SLO, o.String())
 	}
-	doc := result.NewDocument(cfg, results)
-	return &doc
+	return new(result.NewDocument(cfg, results))
 }
 
 // Caveats returns a text for every implementation but the engine: what it does not promise, and

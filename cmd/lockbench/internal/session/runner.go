@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -42,7 +43,8 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	prober := &probe.Prober{} // without masters
 	if r.plan.ProbeEvery > 0 {
 		var err error
-		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], probe.Options{Every: r.plan.ProbeEvery, Timeout: r.plan.ProbeTimeout()}); err != nil {
+		opts := probe.Options{Every: r.plan.ProbeEvery, Timeout: cmp.Or(5*r.plan.Engine.MasterTimeout, time.Second)}
+		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], opts); err != nil {
 			return nil, err
 		}
 	}

@@ -58,8 +58,7 @@ func (b *Blocks) failuresMean(doc result.Document) {
 // reference to it.
 func (b *Blocks) compare(doc result.Document) {
 	b.Line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
-	picture := Picture(doc)
-	b.browser(Blocks{{Bars: &picture}})
+	b.browser(Blocks{{Bars: new(Picture(doc))}})
 	b.Table(compareTable(doc))
 	b.Line("%s", legend(doc.Relative))
 	b.failuresMean(doc)

@@ -20,10 +20,9 @@ func (b *Blocks) latencies(doc result.Document) {
 			}
 		}
 		if len(curves) > 0 {
-			figures := percentiles(curves)
 			b.heading(t.Label)
 			b.chart(percentilePlot(t.Label+" by percentile", curves))
-			b.browser(Blocks{{Table: &figures}})
+			b.browser(Blocks{{Table: new(percentiles(curves))}})
 		}
 	}
 }
