@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -227,9 +228,7 @@ func (c Config) validate() error {
 
 // lease returns the length of a lease in whole milliseconds, as the masters count it.
 func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
-	if ttl == 0 {
-		ttl = c.TTL
-	}
+	ttl = cmp.Or(ttl, c.TTL)
 	switch {
 	case ttl < time.Millisecond:
 		return 0, invalid("ttl", "%v is below 1ms", ttl)

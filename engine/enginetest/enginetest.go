@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -41,9 +42,7 @@ type Engine struct {
 func New(t testing.TB, cfg engine.Config) *Engine {
 	t.Helper()
 	n := len(cfg.Masters)
-	if n == 0 {
-		n = 5
-	}
+	n = cmp.Or(n, 5)
 	e := &Engine{refused: make(map[string]bool), denied: make(map[string]bool)}
 	byAddress := make(map[string]*redisfake.Server)
 	cfg.Masters = nil

@@ -2,6 +2,7 @@
 package address
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -104,9 +105,7 @@ func mergeTLS(template, from *tls.Config, verifyIsSet bool) *tls.Config {
 		return from
 	}
 	merged := template.Clone()
-	if merged.ServerName == "" {
-		merged.ServerName = from.ServerName
-	}
+	merged.ServerName = cmp.Or(merged.ServerName, from.ServerName)
 	if verifyIsSet {
 		merged.InsecureSkipVerify = from.InsecureSkipVerify
 	}

@@ -15,12 +15,8 @@ import (
 
 // Texts returns v as every common way of printing shows it.
 func Texts(v any) (texts []string) {
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T %v"} {
-		args := []any{v}
-		if verb == "%T %v" {
-			args = []any{v, v}
-		}
-		texts = append(texts, fmt.Sprintf(verb, args...))
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%[1]T %[1]v"} {
+		texts = append(texts, fmt.Sprintf(verb, v))
 	}
 	texts = append(texts, fmt.Sprint(v), fmt.Sprintln(v))
 	for _, marshal := range []func(any) ([]byte, error){json.Marshal, xml.Marshal} {
