@@ -150,6 +150,39 @@ func TestFreeNameIsShownToTheFirstWhoeverAsks(t *testing.T) {
 	require.Equal(t, "g\n0\nt1\n-", m.wait(waiter{"t2", "c", -1, "1"}), "it was told to ask")
 }
 
+func TestWhoIsOnlyToBeQueuedIsNotGrantedAFreeNameAndWakesNobody(t *testing.T) {
+	m := newMaster(t)
+	heard := m.hear("c")
+	require.Equal(t, "q\n0\n", m.wait(waiter{"t1", "c", 50_000, "-"}), "it joins")
+	require.Equal(t, "q\n0\n", m.wait(waiter{"t1", "c", -1, "-"}), "it stays")
+	require.Equal(t, "q\n1\n", m.wait(waiter{"t2", "c", 0, "-"}))
+	require.False(t, m.exists("a"))
+	require.Equal(t, "q\n1\n", m.wait(waiter{"t2", "c", -1, "0"}), "it is not its turn")
+	require.Equal(t, "f\nt1", <-heard, "of the last request alone")
+	require.Empty(t, heard)
+	require.Equal(t, "g\n0\nt2\n-", m.wait(waiter{"t1", "c", -1, "0"}))
+	require.Equal(t, "m", strings.Fields(m.wait(waiter{"t1", "c", -1, "-"}))[0])
+}
+
+func TestPassToNobodyDeletesTheKeyAndLeavesTheLineAsItIs(t *testing.T) {
+	m := newMaster(t)
+	heard := m.hear("c")
+	m.text("SET", "a", "t0", "PX", "70000")
+	m.wait(waiter{"t1", "c", 0, ""})
+	m.wait(waiter{"t2", "c", 0, ""})
+	require.EqualValues(t, 0, m.pass("t2", "n"), "it leaves the line")
+	require.EqualValues(t, 1, m.pass("t0", "n", "t1"))
+	require.False(t, m.exists("a"))
+	require.EqualValues(t, 1, m.number("ZCARD", lineOf))
+	require.EqualValues(t, -1, m.pass("t0", "n"))
+	require.False(t, m.exists("a"), "nor is a lost lock offered")
+	m.text("SET", "a", "another's", "PX", "70000")
+	require.EqualValues(t, 0, m.pass("t0", "n"))
+	require.Equal(t, "another's", m.text("GET", "a"))
+	m.number("PUBLISH", "c", "end")
+	require.Equal(t, "end", <-heard)
+}
+
 func TestNameLeftOpenWakesTwoAndGrantsNobody(t *testing.T) {
 	m := newMaster(t)
 	heard := m.hear("c")

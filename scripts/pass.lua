@@ -2,7 +2,8 @@
 -- goes to the first candidate whose owner is there to hear of it.
 -- KEYS     as of wait
 -- ARGV[1]  token
--- ARGV[2]  'p' pass the lock on | 'o' leave it open, and wake the first two of the line
+-- ARGV[2]  'p' pass the lock on | 'o' leave it open, and wake the first two of the line | 'n' offer
+--          it to nobody
 -- ARGV[3]  word that travels with the lock
 -- ARGV[4]  tag of the description that the caller expects; '-' without fencing
 -- ARGV[5], ARGV[6]  tokens to pass it to rather than to the first of the line; '-' none, as
@@ -25,7 +26,7 @@ local value = pcall('GET', name)
 if type(value) == 'table' then return value end
 if value and value ~= token then return 0 end
 local clock = pcall('TIME')
-local now = clock[1] and clock[1] * 1000 + math.floor(clock[2] / 1000)
+local now = ARGV[2] ~= 'n' and clock[1] and clock[1] * 1000 + math.floor(clock[2] / 1000)
 local fenced, mark = KEYS[4], ''
 if fenced then
   mark = pcall('GET', KEYS[5])

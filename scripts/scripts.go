@@ -42,8 +42,8 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = script("wait", "c658480596216f67bdfa7067b99aa3e1d517108d")
-	Pass = script("pass", "663034638f9c204bd3753d2bf0bb98f12fbecd73")
+	Wait = script("wait", "c1cd0c397b60b0e432798abe999ca73a282b4d1c")
+	Pass = script("pass", "05ef9a9a5af9e361be512a727c638c4be34c6633")
 )
 
 // Inspect is for people, and rare: each call loads it.

@@ -10,7 +10,8 @@
 -- ARGV[5]  channel that its owner hears
 -- ARGV[6]  tag of the description that its owner expects; '-' without fencing
 -- ARGV[7]  how long its owner has waited, to join; '' to stay
--- ARGV[8]  '1' the owner was told to ask: a free name is taken out of turn
+-- ARGV[8]  '1' the owner was told to ask: a free name is taken out of turn | '-' it is not granted
+--          a free name, nor is anybody notified of it
 -- ARGV[9]  lease of a lock that is granted now. All times are in milliseconds
 -- ARGV[10], ARGV[11], ARGV[12]  with fencing: the description that the caller expects, the
 --          register, the fencing token that the caller proposes
@@ -51,6 +52,7 @@ local entry = string.format('%s %.0f %s %s %s %s', ARGV[2], now, ARGV[4], ARGV[3
 call('HSET', entries, token, entry .. string.rep(' ', 65 - #entry))
 call('PEXPIRE', line, 30000)
 call('PEXPIRE', entries, 30000)
+local free = not value and ARGV[8] ~= '-'
 
 local function remove(c)
   call('ZREM', line, c)
@@ -61,12 +63,12 @@ end
 local function awake(c)
   local stamp, stale, channel = (call('HGET', entries, c) or ''):match('^%d+ (%d+) (%d+) %d+ (%S+) ')
   local age = stamp and now - stamp
-  return age and age >= 0 and age <= stale + 0 and (value or call('PUBLISH', channel, 'f\n' .. c) > 0)
+  return age and age >= 0 and age <= stale + 0 and (not free or call('PUBLISH', channel, 'f\n' .. c) > 0)
 end
 
 for _ = 1, 8 do
   local first = call('ZRANGE', line, 0, 0)[1]
-  if not value and (first == token or ARGV[8] == '1') then
+  if free and (first == token or ARGV[8] == '1') then
     local fence = '0'
     if fenced then
       local register = tonumber(call('HGET', KEYS[6], ARGV[11]) or '')

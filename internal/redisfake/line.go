@@ -112,7 +112,7 @@ func (q *queue) next() string {
 }
 
 func wait(d *dataSet, keys, args []string) any {
-	token, version, lease, stale, channel, tag, age, told, ttl := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7] == "1", args[8]
+	token, version, lease, stale, channel, tag, age, how, ttl := args[0], args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8]
 	q := readLine(d, keys, args[9:])
 	if !q.member() {
 		return errNotMember
@@ -151,13 +151,14 @@ func wait(d *dataSet, keys, args []string) any {
 	d.hset(q.entries, token, fmt.Sprintf("%-65s", text))
 	d.pexpire(q.line, 30_000)
 	d.pexpire(q.entries, 30_000)
+	free := !there && how != "-"
 	for range 8 {
 		tokens, _ := q.sorted()
 		first := ""
 		if len(tokens) > 0 {
 			first = tokens[0]
 		}
-		if !there && (first == token || told) {
+		if free && (first == token || how == "1") {
 			fence, err := q.grant()
 			if err != nil {
 				if errors.Is(err, errWrongType) {
@@ -173,7 +174,7 @@ func wait(d *dataSet, keys, args []string) any {
 		if first == "" || first == token {
 			break
 		}
-		if e, _, fresh := q.entry(first); fresh && (there || d.publish(e.channel, "f\n"+first) > 0) {
+		if e, _, fresh := q.entry(first); fresh && (!free || d.publish(e.channel, "f\n"+first) > 0) {
 			break
 		}
 		q.remove(first)
@@ -183,7 +184,7 @@ func wait(d *dataSet, keys, args []string) any {
 }
 
 func pass(d *dataSet, keys, args []string) any {
-	token, open, word, tag, named := args[0], args[1] == "o", args[2], args[3], args[4:6]
+	token, how, word, tag, named := args[0], args[1], args[2], args[3], args[4:6]
 	q := readLine(d, keys, args[6:])
 	q.remove(token)
 	value, there, err := d.get(q.name)
@@ -200,7 +201,7 @@ func pass(d *dataSet, keys, args []string) any {
 			q.remove(c)
 			return false
 		}
-		if open {
+		if how == "o" {
 			if d.publish(e.channel, "o\n"+c) > 0 {
 				opened++
 				return opened == 2
@@ -222,7 +223,7 @@ func pass(d *dataSet, keys, args []string) any {
 		}
 		return passed
 	}
-	if q.member() {
+	if how != "n" && q.member() {
 		done := named[0] != "-" && offer(named[0]) || named[1] != "-" && offer(named[1])
 		for range 8 {
 			tokens, _ := q.sorted()

@@ -87,10 +87,10 @@ func randomLineCommand(rng *rand.Rand, channel string) []string {
 	if rng.IntN(2) == 0 {
 		age := strconv.Itoa(100_000 * rng.IntN(1_000_000)) // all differ by more than a test takes, so that lines have one order
 		return eval(scripts.Wait, token(), pick("7", "8"), ttl(), "1000000", pick(channel, channel, channel, "unheard"), tag,
-			pick(age, age, ""), pick("0", "0", "0", "1"), ttl())
+			pick(age, age, ""), pick("0", "0", "0", "1", "-"), ttl())
 	}
 	tag = pick(tag, tag, tag, tag, tag, "another")
-	return eval(scripts.Pass, token(), pick("p", "p", "p", "p", "o"), "word", tag, pick("-", token()), pick("-", token()))
+	return eval(scripts.Pass, token(), pick("p", "p", "p", "p", "o", "n"), "word", tag, pick("-", token()), pick("-", token()))
 }
 
 // doLine is do with rounded times.

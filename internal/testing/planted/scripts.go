@@ -144,7 +144,7 @@ var lua = []fault{
 	},
 	{
 		what: "a waiter is granted a lock of another", file: "scripts/wait.lua",
-		old: "if not value and (first == token or ARGV[8] == '1') then", new: "if (not value and first == token) or ARGV[8] == '1' then",
+		old: "if free and (first == token or ARGV[8] == '1') then", new: "if (free and first == token) or ARGV[8] == '1' then",
 		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{

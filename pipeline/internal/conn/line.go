@@ -29,11 +29,13 @@ type Line struct {
 	Stay    bool          // the token is in line; else it joins
 	Waited  time.Duration // how long its owner has waited already, when it joins
 	Told    bool          // the owner was told to ask: a free name is taken out of turn
+	Queued  bool          // only queued: a free name is not granted
 
 	// Of a Pass:
-	Open  bool      // leave the name open instead of passing the lock on, and wake two
-	Word  string    // travels with the lock
-	Named [2]string // tokens to pass it to rather than to the first in line; "": none
+	Open   bool      // leave the name open instead of passing the lock on, and wake two
+	Nobody bool      // delete it, and offer it to nobody
+	Word   string    // travels with the lock
+	Named  [2]string // tokens to pass it to rather than to the first in line; "": none
 }
 
 // An Answer is a master's message about a token in line: a reply to Wait, or a push.
@@ -99,10 +101,10 @@ func (b *Batch) InLine(q *Request, channel, set string) {
 		} else {
 			b.AddMillis(l.Waited)
 		}
-		b.Add(either(l.Told, "1", "0"))
+		b.Add(either(l.Told, "1", either(l.Queued, "-", "0")))
 		b.AddMillis(q.TTL)
 	} else {
-		b.Add(either(l.Open, "o", "p"), orNone(l.Word), tag, orNone(l.Named[0]), orNone(l.Named[1]))
+		b.Add(either(l.Open, "o", either(l.Nobody, "n", "p")), orNone(l.Word), tag, orNone(l.Named[0]), orNone(l.Named[1]))
 	}
 	if set != "" {
 		b.Add(set, strconv.Itoa(fencing.Register(q.Name)))
