@@ -64,6 +64,10 @@ func (x *search) attempt(a int) {
 		}
 	case at.phase == asking && valid:
 		x.decide(a)
+	case at.phase == raising && (m.Fault == HealBeforeCount || m.Fault == HealIsGrant):
+		x.heals(a)
+	}
+	switch {
 	case at.phase == raising && valid && x.storedByQuorum(a):
 		t := *s
 		m.counts(&t, a)
@@ -140,6 +144,7 @@ func (x *search) storedByQuorum(a int) bool {
 func (x *search) hold(a int) {
 	m, s, by := x.m, &x.state, int8(a)
 	at := &s.attempts[a]
+	x.heals(a)
 	if !at.extending && at.extended < m.Extensions {
 		t := *s
 		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now
@@ -204,6 +209,9 @@ func (x *search) deliver(a, i int) {
 			x.goes(&t, step{what + ", and will be asked again", by, on, 0})
 		}
 	}
+	if c.asks[a].heal {
+		x.heal(a, i, set)
+	}
 	if e := c.asks[a].extend; e == underWay || e == acknowledged && m.Duplicate == extends && !s.repeated {
 		t := *s
 		t.repeated = e == acknowledged
@@ -213,7 +221,7 @@ func (x *search) deliver(a, i int) {
 			token = 0
 		}
 		there := c.mark
-		ours, counts := x.extend(c, set, name, owner, token, until), x.counts(c, client, there) || m.Fault == PlainExtend
+		ours, counts := x.extend(c, set, name, owner, token, until), x.counts(c, client, there) || m.Fault == PlainExtend || m.Fault == HealWithoutMark
 		if !ours && m.Fault == UnconditionalRaise {
 			c.register, ours = max(c.register, at.token), true
 		}
@@ -251,7 +259,7 @@ func (x *search) extend(c *column, set uint8, name int, owner, token, until uint
 	switch x.m.Fault {
 	case ExtendIgnoresSet:
 		set = c.set
-	case PlainExtend:
+	case PlainExtend, HealWithoutMark:
 		set, token, c.mark = c.set, 0, mark{nonce: 1}
 	}
 	ours, _ = c.extend(set, name, owner, token, until)

@@ -61,6 +61,7 @@ func (c *column) restart(t *state) {
 	for a := range c.asks {
 		c.asks[a].sent = false
 		c.asks[a].extend.isCut()
+		c.asks[a].heal = false
 	}
 	for client := range c.views {
 		v := &c.views[client]

@@ -28,6 +28,7 @@ type lineModel struct {
 	Wait         uint8 // of a master before it votes again
 	Stays        uint8 // requests of a place after the first
 	Extensions   uint8 // of a lease
+	Heals        bool  // holders heal
 	Fencing      bool
 	Apart        bool // at the start the first master's register is 1
 	Vanish       bool // clocks are wrong, and a lock may vanish at any time; only with Fencing
@@ -65,6 +66,11 @@ const (
 	unknownFenceCounts
 	markIgnored
 	joinsTwice // a master executes the first request of a place twice
+
+	// Of heals:
+	healsInTheWait    // a heal goes to masters that wait
+	healsWhileRaising // a lease heals while its token is raised
+	countsGivenBack   // a waiter passes a stray, keeps its token, and counts the stray
 )
 
 const maxPlaces = 3
@@ -136,6 +142,7 @@ type lineAsk struct {
 	}
 	mark    uint8 // the master's mark, as the client knows it
 	extend  delivery
+	heal    bool // under way
 	decided bool // the grant was seen when the token was decided
 	stored  bool // the grant was the token
 }

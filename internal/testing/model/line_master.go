@@ -21,6 +21,9 @@ func (x *lineSearch) deliver(a, i int) {
 		t.columns[i].asks[a].stay = 0
 		x.wait(&t, a, i, q.stay, false)
 	}
+	if q.heal {
+		x.heal(a, i)
+	}
 	if q.extend != underWay {
 		return
 	}
@@ -88,7 +91,7 @@ func (c *lineColumn) grant(m *lineModel, a int, o offer, now uint8) {
 func (x *lineSearch) pass(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	at, c := &s.attempts[a], &s.columns[i]
-	if at.phase != ended && !(at.phase == held && m.Fault == passesWhileHeld) {
+	if at.phase != ended && !(at.phase == held && m.Fault == passesWhileHeld) && !(at.phase == asking && m.Fault == countsGivenBack) {
 		return
 	}
 	ours := c.lock.owner == m.owner(a) || c.lock.owner != 0 && m.Fault == passIgnoresValue
@@ -185,7 +188,7 @@ func (c *lineColumn) restart(m *lineModel, now uint8) {
 		c.mark = 0
 	}
 	for a := range c.asks {
-		c.asks[a].join, c.asks[a].stay = 0, 0
+		c.asks[a].join, c.asks[a].stay, c.asks[a].heal = 0, 0, false
 		c.asks[a].extend.isCut()
 	}
 }

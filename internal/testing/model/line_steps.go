@@ -58,6 +58,9 @@ func (x *lineSearch) attempt(a int) {
 		}
 		x.decide(a)
 	case raising:
+		if m.Fault == healsWhileRaising {
+			x.heals(a)
+		}
 		if s.now < at.until && x.storedByQuorum(a) {
 			t := *s
 			m.takes(&t, a, at.until)
@@ -165,6 +168,7 @@ func (x *lineSearch) storedByQuorum(a int) bool {
 func (x *lineSearch) hold(a int) {
 	m, s, by := x.m, &x.state, int8(a)
 	at := &s.attempts[a]
+	x.heals(a)
 	if !at.extending && at.extended < m.Extensions {
 		t := *s
 		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now

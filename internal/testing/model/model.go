@@ -29,6 +29,7 @@ type Model struct {
 	Wait         uint8   // of a master before it is admitted
 	HandOvers    uint8   // of a lease
 	Extensions   uint8   // of a lease
+	Heals        bool    // holders heal
 	Duplicate    message // one message of this kind is delivered twice
 
 	// How often each fault may occur:
@@ -102,10 +103,15 @@ const (
 	SetUpMarksRestarted
 	SetUpInOneStep
 	RecoverFromZero // the registers of a recovered set start again from 0
+
+	// Of heals:
+	HealWithoutMark // heals and extends need no mark
+	HealBeforeCount // a lease heals while its token is raised
+	HealIsGrant     // as HealBeforeCount, and the heal's grant is among those that the raise is for
 )
 
 // A property must hold in every state. Each has one bit.
-type property uint8
+type property uint16
 
 const (
 	twoHolders property = 1 << iota
@@ -116,6 +122,7 @@ const (
 	leaked
 	tooMany
 	wonTwice
+	heldAgain
 )
 
 const tokenOrder = tokenTooSmall | tokenTwice
@@ -123,7 +130,8 @@ const tokenOrder = tokenTooSmall | tokenTwice
 func (p property) String() string {
 	return map[property]string{0: "", twoHolders: "two hold at once", tokenTwice: "token counted twice", tokenTooSmall: "token is not larger than one that counted before the attempt began",
 		fenceNotLarger: "fence is not larger than the last holder's", half: "a set or a slot is held, and no quorum has it", leaked: "a key stays that nobody will release",
-		tooMany: "more hold than there are permits", wonTwice: "an attempt wins two permits"}[p]
+		tooMany: "more hold than there are permits", wonTwice: "an attempt wins two permits",
+		heldAgain: "what is over is held again"}[p]
 }
 
 // has reports whether q is among the properties p to check (0: all).

@@ -127,7 +127,7 @@ var largeControls = []string{
 	"a request to join is executed twice", "the token of a grant that ended counts", "a raise counts at a late grant",
 	"a token counts that no quorum stores", "clocks step, and a lease outlives the wait", "channels of old data are heard",
 	"votes count whatever the slot", "a restarted master votes at once, and more hold than may",
-	"the key expires with the reader that extended last",
+	"the key expires with the reader that extended last", "a heal of a name goes to a master that waits",
 }
 
 // most is the number of states after which a search ends early, unless make model asks for all of them: size, or few under the

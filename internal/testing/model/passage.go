@@ -19,3 +19,10 @@ func (p *passage) isOvertaken(cuts bool) bool {
 	}
 	return *p == nowhere || *p == astray
 }
+
+// isCut loses what was sent.
+func (p *passage) isCut() {
+	if *p != unsent {
+		*p = nowhere
+	}
+}

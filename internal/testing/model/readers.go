@@ -26,6 +26,10 @@ type readersModel struct {
 	Wait    uint8 // of a master before it votes again
 	Cuts    bool  // a connection may break, and an acquire from before then arrives behind what was sent later
 	Extends bool  // holders extend their leases, once
+	Heals   bool  // holders heal
+	Queue   bool  // a heal waits before it is sent, and a release does not wait for it
+	Short   bool  // a heal asks for one tick
+	Reveals bool  // another process knows the first attempt's token, and may release it; such a lease does not heal
 	Joins   bool  // another reader of the process joins a reader's lease
 	Fencing bool  // writers have fences
 	Apart   bool  // at the start the first master's register is 1
@@ -53,7 +57,7 @@ const (
 	latestCame                       // the key expires with the reader that came last
 	latestExtended                   // the key expires with the reader that extended last
 	expiryStays                      // a release leaves the expiry of the key
-	extendAdds                       // an extend adds the token if it is gone
+	extendAdds                       // an extend adds the token, or sets the key, if it is gone
 	intentVotes                      // a master that has an intent votes for its writer
 	callersClock                     // the caller's clock removes readers, and is a tick ahead
 	oneReads                         // one grant is enough to read
@@ -63,6 +67,18 @@ const (
 	readerHandsOver                  // a reader hands its lease over to a writer of its process
 	readersHaveFences                // readers have fences, and raise no register to them
 	readersOnlyIncrease              // readers increase the registers, and have no fence
+
+	// Of heals:
+	healsWhereNoVote  // a heal goes to masters that wait
+	healOverwrites    // a heal sets the key whatever is there
+	healVotes         // a heal's answer is a vote of the extend, and validity counts from the answer
+	healMovesIn       // a reader's heal sets its expiry, even to an earlier time
+	healsWhenOver     // a lease heals and extends when its validity is over
+	healIsRepeated    // a heal is sent again behind the release
+	healStaysQueued   // a heal that waits is not dropped when the lease ends
+	healIsSentBlindly // a heal that waits is sent though the master no longer votes
+	healIsForgotten   // a release is not repeated though a heal may arrive behind it
+	healsRevealed     // a lease heals whose token another process knows
 )
 
 const readersAttempts = 4
@@ -88,6 +104,7 @@ type readersAttempt struct {
 	token            uint8 // its fence
 	since, until     uint8
 	extended         uint8 // 1 plus the time of its extension; 0: not yet
+	over             bool  // with healsWhenOver: its validity has ended
 }
 
 // A readersColumn is a master, and what attempts have asked the master.
@@ -109,6 +126,7 @@ type readersAsk struct {
 	released bool  // its release was executed
 	fence    uint8 // of the grant
 	extend   delivery
+	heal     passage
 	decided  bool // the grant was seen when the fence was decided
 	stored   bool // the grant was the fence
 }
@@ -176,6 +194,8 @@ func (m *readersModel) forget(s *readersState) {
 		switch {
 		case at.phase == idle:
 			continue
+		case m.Fault == healsWhenOver && at.phase == held && s.now >= at.until:
+			at.over, at.readers, at.writers = true, 0, 0
 		case at.phase == asking && s.now >= m.after(at.since, a), at.phase > asking && at.phase < ended && s.now >= at.until:
 			at.ends()
 		}
@@ -191,6 +211,9 @@ func (m *readersModel) forget(s *readersState) {
 			}
 			if q.extend == acknowledged && (at.phase == ended || at.phase == held && at.extended == 0) {
 				q.extend = notSent
+			}
+			if at.phase == ended && q.heal == unsent && m.Fault != healStaysQueued {
+				q.heal = nowhere
 			}
 			if at.phase == ended && m.isGone(c, a) {
 				q.released, q.extend = false, notSent
@@ -224,12 +247,14 @@ func (m *readersModel) awaitsReaders(s *readersState, c *readersColumn) bool {
 // isGone reports whether no message from an attempt can change a master any more.
 func (m *readersModel) isGone(c *readersColumn, a int) bool {
 	switch q := &c.asks[a]; {
-	case q.acquire != nowhere || c.has(a):
+	case q.acquire != nowhere || q.heal != nowhere || c.has(a):
 		return false
 	case m.Fault == countsReaders && m.Claims[a].reads, m.Fault == releasesAny && !m.Claims[a].reads:
 		return q.released
-	case m.Fault == extendAdds && m.Claims[a].reads:
+	case m.Fault == extendAdds:
 		return q.extend != underWay
+	case m.Fault == healIsRepeated:
+		return false
 	}
 	return true
 }

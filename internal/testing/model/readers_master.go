@@ -13,7 +13,10 @@ func (x *readersSearch) deliver(a, i int) {
 	if q.extend == underWay {
 		x.extend(a, i)
 	}
-	if x.state.attempts[a].phase == ended && !q.released && !m.isGone(&x.state.columns[i], a) {
+	if q.heal != nowhere {
+		x.heal(a, i)
+	}
+	if (x.state.attempts[a].phase == ended && !m.isGone(&x.state.columns[i], a) || m.isRevealed(&x.state, a, q)) && !q.released {
 		x.release(a, i)
 	}
 	if q.refused {
@@ -107,6 +110,8 @@ func (x *readersSearch) extend(a, i int) {
 			c.writer.until = max(c.writer.until, until)
 		}
 		q.extend = acknowledged
+	case m.Fault == extendAdds && !m.Claims[a].reads && c.writer.owner == 0 && c.until == 0:
+		c.writer, q.extend = lock{uint8(a + 1), until}, acknowledged
 	case m.Fault == countsReaders && c.count > 0 && m.Claims[a].reads:
 		c.until, q.extend = max(c.until, until), acknowledged
 	case c.readers[a] > t.now, m.Fault == extendAdds && m.Claims[a].reads && c.writer.owner == 0:
@@ -119,9 +124,11 @@ func (x *readersSearch) extend(a, i int) {
 // release executes a release.
 func (x *readersSearch) release(a, i int) {
 	m, t := x.m, x.state
-	c := &t.columns[i]
+	c, at := &t.columns[i], &t.attempts[a]
 	q := &c.asks[a]
-	if !q.acquire.isOvertaken(m.Cuts) || q.extend == underWay && !m.Cuts {
+	switch {
+	case at.phase == held: // another process releases, on its own connection
+	case !q.acquire.isOvertaken(m.Cuts), q.heal == sent && !q.heal.isOvertaken(m.Cuts), q.extend == underWay && !m.Cuts:
 		return
 	}
 	q.released = true
@@ -174,6 +181,7 @@ func (x *readersSearch) restarts() {
 			for a := range c.asks {
 				c.asks[a].acquire = nowhere
 				c.asks[a].extend.isCut()
+				c.asks[a].heal.isCut()
 			}
 		})
 	}

@@ -47,6 +47,9 @@ func (x *readersSearch) attempt(a int) {
 	case held:
 		x.hold(a)
 	case ended:
+		if m.Fault == healIsRepeated {
+			x.heals(a)
+		}
 		return
 	}
 	t := *s
@@ -74,7 +77,8 @@ func (x *readersSearch) asks(a int) {
 	m, t := x.m, x.state
 	t.attempts[a].phase, t.attempts[a].since = asking, t.now
 	for i := range masters {
-		if c := &t.columns[i]; t.now >= c.votesFrom || m.Fault == restartVotes || m.Fault == restartReads && m.Claims[a].reads {
+		if m.votes(&t, a, &t.columns[i]) {
+			c := &t.columns[i]
 			c.asks[a].acquire = sent
 		}
 	}
@@ -167,8 +171,13 @@ func (x *readersSearch) hold(a int) {
 	if at.extended != 0 && bits.OnesCount8(acks) >= m.quorum(a) {
 		t := *s
 		t.attempts[a].until = m.after(at.extended-1, a)
+		if at.over {
+			t.broken.notes(m.Only, heldAgain, t.attempts[a].until > s.now)
+			t.broken.notes(m.Only, fenceNotLarger, t.attempts[a].until > s.now && at.token < t.last)
+		}
 		x.goes(&t, step{"is extended", by, -1, 0})
 	}
+	x.heals(a)
 	if at.readers != 1 {
 		return
 	}

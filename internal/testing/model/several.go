@@ -23,6 +23,7 @@ type severalModel struct {
 	Unsent       bool  // an acquire waits before it is sent, and may be dropped with its releases meanwhile
 	Cuts         bool  // a connection may break, and an acquire from before then arrives behind what was sent later
 	Extends      bool  // holders extend the leases of all their keys, each by itself, once
+	Heals        bool  // holders heal each of their keys by itself
 	Crashes      uint8 // how often a master restarts empty
 
 	Only  property // to check; 0: all
@@ -51,6 +52,11 @@ const (
 	grantsEach     // a master grants every slot that is free, and votes for each
 	fromCompletion // validity counts from when the permit is won
 	surplusStays   // the winner forgets what was granted beside its slot
+
+	// Of heals:
+	keyHealsWhereNoVote // a heal goes to masters that wait
+	keyHealStaysQueued  // a heal that waits is not dropped when the lease ends
+	slotHealsAsAsked    // a heal of a slot is the choice once more
 )
 
 const severalKeys = 3
@@ -103,6 +109,7 @@ type severalAsk struct {
 	granted  keySet
 	released keySet // whose release was executed or dropped
 	extends  [severalKeys]delivery
+	heals    [severalKeys]passage
 }
 
 // of returns the keys that have an owner's tokens. With owner 0 it returns the free keys.
@@ -210,6 +217,9 @@ func (m *severalModel) forget(s *severalState) {
 				q.granted = 0
 			}
 			for key := range q.extends {
+				if at.phase == ended && q.heals[key] == unsent && m.Fault != keyHealStaysQueued {
+					q.heals[key] = nowhere
+				}
 				gone := m.isGone(c, a, key)
 				if at.phase == ended && (gone || q.extends[key] == acknowledged) {
 					q.extends[key] = notSent
@@ -228,7 +238,8 @@ func (m *severalModel) forget(s *severalState) {
 
 // isGone reports whether a master has no such key of an attempt, and will have none unless the attempt asks again.
 func (m *severalModel) isGone(c *severalColumn, a, key int) bool {
-	return c.asks[a].acquire == nowhere && c.locks[key].owner != m.owner(a) && m.Fault != tokensAreReused
+	q := &c.asks[a]
+	return q.acquire == nowhere && q.heals == [severalKeys]passage{} && c.locks[key].owner != m.owner(a) && m.Fault != tokensAreReused
 }
 
 // ends makes an attempt one that has given up or released.

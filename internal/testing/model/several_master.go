@@ -12,6 +12,7 @@ func (x *severalSearch) deliver(a, i int) {
 		x.acquire(a, i)
 	}
 	x.extend(a, i)
+	x.heal(a, i)
 	x.release(a, i)
 }
 
@@ -115,7 +116,7 @@ func (x *severalSearch) release(a, i int) {
 		t := *s
 		c := &t.columns[i]
 		q, l := &c.asks[a], &c.locks[key]
-		if m.isGone(c, a, key) || !q.acquire.isOvertaken(m.Cuts) {
+		if m.isGone(c, a, key) || !q.acquire.isOvertaken(m.Cuts) || q.heals[key] == sent && !q.heals[key].isOvertaken(m.Cuts) {
 			continue
 		}
 		if l.owner == m.owner(a) {
@@ -140,6 +141,7 @@ func (x *severalSearch) restarts() {
 				q.acquire = nowhere
 				for key := range q.extends {
 					q.extends[key].isCut()
+					q.heals[key].isCut()
 				}
 			}
 		})

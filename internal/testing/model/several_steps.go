@@ -165,6 +165,7 @@ func (x *severalSearch) hold(a int) {
 		}
 		x.goes(&t, step{"extends", by, -1, 0})
 	}
+	x.heals(a)
 	for key := range at.has.all {
 		acks := where(s.columns[:], func(c *severalColumn) bool { return c.asks[a].extends[key] == acknowledged })
 		if bits.OnesCount8(acks) >= m.quorum() {

@@ -86,6 +86,7 @@ type ask struct {
 	sent    bool  // the acquire is under way
 	grant   uint8 // 0: none
 	extend  delivery
+	heal    bool // under way
 	granted bool // the grant was seen when the token was decided
 	stored  bool // the grant was the token
 }
@@ -160,7 +161,7 @@ func (m *Model) forget(s *state) {
 			if q.extend == acknowledged && !at.extending && m.Duplicate != extends {
 				q.extend = notSent
 			}
-			sent, extending = sent || q.sent, extending || q.extend != notSent
+			sent, extending = sent || q.sent, extending || q.extend != notSent || q.heal
 		}
 		if !sent {
 			at.hint = 0

@@ -1,0 +1,96 @@
+package model
+
+import "testing"
+
+// A healing is a model of any kind whose holders heal.
+type healing interface {
+	Search() Result
+	control(only property, most int)
+}
+
+func (m *Model) control(only property, most int)        { m.Only, m.Most = only, most }
+func (m *lineModel) control(only property, most int)    { m.Only, m.Most = only, most }
+func (m *severalModel) control(only property, most int) { m.Only, m.Most = only, most }
+func (m *readersModel) control(only property, most int) { m.Only, m.Most = only, most }
+
+// soundHeals are models with all rules whose holders heal. The package comment has the number of their states.
+var soundHeals = []struct {
+	name string
+	healing
+	states, counted int
+}{
+	{"heals are queued, a master restarts, connections break", &readersModel{Heals: true, Queue: true, Claims: []claim{w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1, Cuts: true}, 8503, 1},
+	{"a revealed token, a master restarts, connections break", &readersModel{Heals: true, Reveals: true, Only: leaked, Claims: []claim{w1, w1}, Horizon: 1, Extends: true, Wait: 2, Crashes: 1, Cuts: true}, 215480, 2},
+	{"two writers", &readersModel{Heals: true, Claims: []claim{w2, w2}, Horizon: 3, Extends: true}, 103964, 2},
+	{"two writers, a master restarts", &readersModel{Heals: true, Claims: []claim{w2, w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1}, 295487, 2},
+	{"a reader and a writer, a master restarts", &readersModel{Heals: true, Claims: []claim{r2, w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1}, 324421, 2},
+	{"a reader and a writer, with intents, a master restarts", &readersModel{Heals: true, Intent: 1, Claims: []claim{r2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, 151560, 2},
+	{"two writers, a master restarts, connections break", &readersModel{Heals: true, Claims: []claim{w2, w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1, Cuts: true}, 1659201, 2},
+	{"two writers, masters restart twice", &readersModel{Heals: true, Claims: []claim{w2, w2}, Horizon: 4, Extends: true, Wait: 2, Crashes: 2}, 1677175, 2},
+	{"a reader and a writer, a master restarts, connections break", &readersModel{Heals: true, Claims: []claim{r2, w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1, Cuts: true}, 1826214, 2},
+
+	{"a set of two names, a master restarts", &severalModel{Heals: true, Sets: []keySet{ab}, TTL: 2, Horizon: 3, Extends: true, Wait: 2, Crashes: 1}, 97143, 1},
+	{"a set of two names and one of them, a master restarts", &severalModel{Heals: true, Sets: []keySet{ab, b}, TTL: 1, Horizon: 1, Extends: true, Wait: 1, Crashes: 1}, 1351057, 2},
+	{"a set of two names and one of them, longer leases", &severalModel{Heals: true, Sets: []keySet{ab, b}, TTL: 2, Horizon: 2, Extends: true}, 3789597, 2},
+	{"one permit, a master restarts", &severalModel{Heals: true, Sets: []keySet{a, a}, Orders: one, TTL: 2, Horizon: 3, Extends: true, Wait: 2, Crashes: 1}, 295487, 2},
+	{"two permits, a master restarts", &severalModel{Heals: true, Sets: []keySet{ab, ab}, Orders: either[:1], TTL: 1, Horizon: 1, Extends: true, Wait: 1, Crashes: 1}, 578817, 2},
+}
+
+func TestRulesOfHealsHoldInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, m := range soundHeals {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			requireSound(t, m.Search, m.states, healed(), m.counted)
+		})
+	}
+}
+
+// healed is the number of states of a model with heals that every run of all tests searches.
+func healed() int {
+	if testing.Short() {
+		return most(large)
+	}
+	return most(huge)
+}
+
+// healControls are models without one rule each.
+var healControls = []struct {
+	name string
+	healing
+	broken property
+}{
+	{"a heal goes to a master that waits", &readersModel{Heals: true, Fault: healsWhereNoVote, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
+	{"a reader's heal goes to a master that waits", &readersModel{Heals: true, Fault: healsWhereNoVote, Claims: []claim{r2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
+	{"the extend creates the key", &readersModel{Fault: extendAdds, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
+	{"a heal counts from its answer", &readersModel{Heals: true, Fault: healVotes, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Cuts: true}, twoHolders},
+	{"a heal overwrites another's key", &readersModel{Heals: true, Fault: healOverwrites, Claims: []claim{w2, w2}, Horizon: 2, Extends: true}, twoHolders},
+	{"leases outlive the wait", &readersModel{Heals: true, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Wait: 1, Crashes: 1}, twoHolders},
+	{"a restarted master votes at once, and is healed", &readersModel{Heals: true, Fault: restartVotes, Claims: []claim{w1, w1}, Horizon: 1, Wait: 1, Crashes: 1}, twoHolders},
+	{"a reader's heal moves its end in", &readersModel{Heals: true, Short: true, Fault: healMovesIn, Claims: []claim{r2, w2}, Horizon: 2, Extends: true}, twoHolders},
+	{"a lease heals whose validity is over", &readersModel{Heals: true, Fault: healsWhenOver, Claims: []claim{w1}, Horizon: 2, Extends: true}, heldAgain},
+	{"a lease heals whose validity is over, fenced", &readersModel{Heals: true, Fault: healsWhenOver, Fencing: true, Claims: []claim{w1, w1}, Horizon: 1, Extends: true}, fenceNotLarger},
+	{"a heal is repeated behind the release", &readersModel{Heals: true, Fault: healIsRepeated, Claims: []claim{w1}}, leaked},
+	{"a heal stays in the queue", &readersModel{Heals: true, Queue: true, Fault: healStaysQueued, Claims: []claim{w1}}, leaked},
+	{"a heal waits, and its master restarts meanwhile", &readersModel{Heals: true, Queue: true, Fault: healIsSentBlindly, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
+	{"a heal is forgotten by a pending release", &readersModel{Heals: true, Fault: healIsForgotten, Claims: []claim{w1}, Cuts: true}, leaked},
+	{"an extend that creates is late", &readersModel{Fault: extendAdds, Claims: []claim{w1}, Extends: true, Cuts: true}, leaked},
+	{"a revealed token heals while the other process releases", &readersModel{Heals: true, Reveals: true, Fault: healsRevealed, Claims: []claim{w1}}, leaked},
+
+	{"a heal of a name goes to a master that waits", &severalModel{Heals: true, Fault: keyHealsWhereNoVote, Sets: []keySet{ab, b}, TTL: 2, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
+	{"a heal of a name stays in the queue", &severalModel{Heals: true, Unsent: true, Fault: keyHealStaysQueued, Sets: []keySet{ab}, TTL: 1}, leaked},
+	{"a heal of a permit goes to a master that waits", &severalModel{Heals: true, Fault: keyHealsWhereNoVote, Sets: []keySet{a, a}, Orders: one, TTL: 2, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, tooMany},
+	{"a heal of a permit asks for any slot", &severalModel{Heals: true, Fault: slotHealsAsAsked, Sets: []keySet{ab}, Orders: either, TTL: 1}, leaked},
+}
+
+func TestEachRuleOfHealsIsNeeded(t *testing.T) {
+	t.Parallel()
+	for _, m := range healControls {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			limit := healed()
+			m.control(m.broken, limit)
+			requireBroken(t, m.Search, m.name, limit)
+		})
+	}
+}
