@@ -146,22 +146,15 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	orDefault(&c.TTL, defaultTTL)
-	orDefault(&c.MaxTTL, min(max(redlock.DefaultMaxTTL, c.TTL), longestTTL))
-	orDefault(&c.MasterTimeout, defaultMasterTimeout)
-	orDefault(&c.Drift, redlock.DefaultDrift)
-	orDefault(&c.RetryHeld, defaultRetryHeld)
-	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
-	orDefault(&c.HandOverTime, redlock.DefaultHandOverTime)
-	orDefault(&c.Queue, defaultQueue)
+	c.TTL = cmp.Or(c.TTL, defaultTTL)
+	c.MaxTTL = cmp.Or(c.MaxTTL, min(max(redlock.DefaultMaxTTL, c.TTL), longestTTL))
+	c.MasterTimeout = cmp.Or(c.MasterTimeout, defaultMasterTimeout)
+	c.Drift = cmp.Or(c.Drift, redlock.DefaultDrift)
+	c.RetryHeld = cmp.Or(c.RetryHeld, defaultRetryHeld)
+	c.RetrySplit = cmp.Or(c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
+	c.HandOverTime = cmp.Or(c.HandOverTime, redlock.DefaultHandOverTime)
+	c.Queue = cmp.Or(c.Queue, defaultQueue)
 	return c
-}
-
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Validate returns the ErrInvalid that New would return for c alone, with the name of the field. With names, it also

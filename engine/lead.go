@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -46,7 +47,7 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 	if fn == nil {
 		return invalid("fn", "is nil")
 	}
-	orDefault(&ttl, e.cfg.TTL)
+	ttl = cmp.Or(ttl, e.cfg.TTL)
 	for {
 		lock, err := e.acquire(ctx, name, ttl, 0, true, takes)
 		if err != nil {

@@ -98,9 +98,7 @@ func (e *Engine) raiseLow(ctx context.Context, reqs []pipeline.Request, outs []p
 // It returns nil if all were released, else the errors in the order of locks: those of Release, and
 // ErrInvalid for a lock of another engine.
 func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
-	if ctx == nil { // as in Release
-		ctx = context.Background()
-	}
+	ctx = cmp.Or(ctx, context.Background()) // as in Release
 	errs, releases := make([]error, len(locks)), make([]release, len(locks))
 	var ended []contexts
 	for i, l := range locks {

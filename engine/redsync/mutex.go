@@ -1,6 +1,7 @@
 package redsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -82,7 +83,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	if err == nil || m.tries == 1 || m.invalid != nil {
 		return err
 	}
-	ctx = orBackground(ctx)
+	ctx = cmp.Or(ctx, context.Background())
 	bounded, cancel := m.bound(ctx) // not for the first try: it costs a fifth of a lock
 	defer cancel()
 	lock, err := m.redsync.engine.Acquire(bounded, m.name, m.expiry)
@@ -102,7 +103,7 @@ func (m *Mutex) TryLockContext(ctx context.Context) error {
 	if m.invalid != nil {
 		return m.invalid
 	}
-	ctx = orBackground(ctx)
+	ctx = cmp.Or(ctx, context.Background())
 	lock, err := m.redsync.engine.TryAcquire(ctx, m.name, m.expiry)
 	return m.take(ctx, lock, err)
 }
@@ -132,7 +133,7 @@ func (m *Mutex) Unlock() (bool, error) { return m.UnlockContext(context.Backgrou
 // Errors: ErrLockAlreadyExpired if the lock was gone or another's, or the mutex was never locked; *RedisError
 // if too few masters answered (they are sent the release again); engine.ErrInvalid.
 func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
-	ctx = orBackground(ctx)
+	ctx = cmp.Or(ctx, context.Background())
 	lock, err := m.held(ctx)
 	if err == nil {
 		err = lock.Release(ctx)
@@ -156,7 +157,7 @@ func (m *Mutex) Extend() (bool, error) { return m.ExtendContext(context.Backgrou
 // the answers came too late; *RedisError if too few masters answered, and the old Until stands;
 // engine.ErrInvalid.
 func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
-	ctx = orBackground(ctx)
+	ctx = cmp.Or(ctx, context.Background())
 	lock, err := m.held(ctx)
 	switch {
 	case err != nil && m.relock && m.value != "" && gone(err): // that of WithValue
@@ -200,7 +201,7 @@ func (m *Mutex) Valid() (bool, error) { return m.ValidContext(context.Background
 //
 // Deprecated: by Redsync too. Use Until, or Done and Err of EngineLock.
 func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
-	lock, err := m.held(orBackground(ctx))
+	lock, err := m.held(cmp.Or(ctx, context.Background()))
 	if err == nil {
 		err = lock.Err()
 	}
@@ -235,11 +236,4 @@ func (m *Mutex) held(ctx context.Context) (*engine.Lock, error) {
 // gone reports whether a call found that the mutex no longer has the lock.
 func gone(err error) bool {
 	return errors.Is(err, engine.ErrNotHeld) || errors.Is(err, engine.ErrExpired)
-}
-
-func orBackground(ctx context.Context) context.Context {
-	if ctx == nil {
-		return context.Background()
-	}
-	return ctx
 }

@@ -22,7 +22,7 @@ type Redsync struct {
 // mutex WithValue unlocks it. If it was locked through another Redsync, it is free for them when its lease
 // ends.
 func New(e *engine.Engine) *Redsync {
-	r := &Redsync{engine: e, masters: make(map[string]int)}
+	r := &Redsync{engine: e, masters: make(map[string]int), shown: shown{locks: make(map[string]*engine.Lock)}}
 	if e != nil {
 		r.drift = inside.Of(e).Drift
 		for i, m := range e.Stats().Masters {

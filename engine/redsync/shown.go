@@ -25,9 +25,6 @@ func (s *shown) add(value string, lock *engine.Lock) {
 		maps.DeleteFunc(s.locks, func(_ string, l *engine.Lock) bool { return !l.Valid() })
 		s.limit = max(64, 2*len(s.locks))
 	}
-	if s.locks == nil {
-		s.locks = make(map[string]*engine.Lock)
-	}
 	s.locks[value] = lock
 }
 
