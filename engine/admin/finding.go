@@ -95,14 +95,10 @@ func grouped(all []Finding) []Finding {
 			return g.Level == f.Level && g.Check == f.Check && g.Text == f.Text && g.ToDo == f.ToDo
 		})
 		if i < 0 {
+			f.Masters = append([]int{}, f.Masters...) // not nil: an empty list in JSON
 			groups = append(groups, f)
 		} else {
 			groups[i].Masters = append(groups[i].Masters, f.Masters...)
-		}
-	}
-	for i := range groups {
-		if groups[i].Masters == nil {
-			groups[i].Masters = []int{}
 		}
 	}
 	return groups
