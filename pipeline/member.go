@@ -219,6 +219,17 @@ func (m *master) stepLocked(b conn.Batch, now time.Time, done func(replies []res
 	}, now)
 }
 
+// changeLocked sends a step that changes the master's admission. done takes the reply, unless it is an error.
+func (m *master) changeLocked(b conn.Batch, now time.Time, done func(resp.Reply)) {
+	m.stepLocked(b, now, func(replies []resp.Reply) error {
+		if err := replies[0].Err(); err != nil {
+			return fmt.Errorf("admission: %w", err)
+		}
+		done(replies[0])
+		return nil
+	})
+}
+
 // lookLocked asks which set and mark the master has.
 func (m *master) lookLocked(now time.Time) {
 	var look conn.Batch
@@ -239,13 +250,7 @@ func (m *master) keepLocked(now time.Time) {
 	var keep conn.Batch
 	set, mark := m.p.set.Description(), membership.NewMark(m.server.RunID, m.address)
 	membership.AddSwitch(&keep, set, m.member.admission.Kept(), set, mark)
-	m.stepLocked(keep, now, func(replies []resp.Reply) error {
-		if err := replies[0].Err(); err != nil {
-			return fmt.Errorf("admission: %w", err)
-		}
-		m.member.admission.Renewed(mark, replies[0].Number == 1)
-		return nil
-	})
+	m.changeLocked(keep, now, func(reply resp.Reply) { m.member.admission.Renewed(mark, reply.Number == 1) })
 }
 
 // openLocked begins the wait of the master, or resumes it.
@@ -253,13 +258,10 @@ func (m *master) openLocked(now time.Time) {
 	var open conn.Batch
 	swaps, clock := m.server.Swaps, membership.NewWaitClock(m.p.set.Description(), m.server.ReplID, m.member.Swaps)
 	membership.AddOpen(&open, m.member.Shown, m.member.Mark, membership.NewMark(m.server.RunID, m.address), clock.ID)
-	m.stepLocked(open, now, func(replies []resp.Reply) error {
-		if err := replies[0].Err(); err != nil {
-			return fmt.Errorf("admission: %w", err)
-		}
-		ticket, since, opened := strings.Cut(replies[0].Text, "\n")
+	m.changeLocked(open, now, func(reply resp.Reply) {
+		ticket, since, opened := strings.Cut(reply.Text, "\n")
 		if !opened || swaps != m.server.Swaps {
-			return nil // another client was first, or the data have changed: the next look finds out
+			return // another client was first, or the data have changed: the next look finds out
 		}
 		now := time.Now()
 		passed, known := clock.Passed(since)
@@ -268,7 +270,6 @@ func (m *master) openLocked(now time.Time) {
 			m.noteWaitLocked(clock, ticket, now)
 		}
 		m.nextLocked(now)
-		return nil
 	})
 }
 

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"math/bits"
 	"time"
 
@@ -107,11 +106,5 @@ func (g *gathering) seedLocked(now time.Time) {
 	var seed conn.Batch
 	m := g.m
 	membership.AddSeed(&seed, m.p.set.Description(), g.ticket, m.member.Shown, g.registers[:])
-	m.stepLocked(seed, now, func(replies []resp.Reply) error {
-		if err := replies[0].Err(); err != nil {
-			return fmt.Errorf("admission: %w", err)
-		}
-		m.member.admission.Seeded(g.ticket, replies[0].Number == 1)
-		return nil
-	})
+	m.changeLocked(seed, now, func(reply resp.Reply) { m.member.admission.Seeded(g.ticket, reply.Number == 1) })
 }
