@@ -213,8 +213,8 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	start := time.Now()
 	replies := t.ask(s, commands...)
 	for i := range replies {
-		if replies[i].NonRedisError() != nil {
-			return false // the connection ended in the middle
+		if replies[i].NonRedisError() != nil || conn.IsServerWide(replies[i].Error()) {
+			return false // the connection ended in the middle, or is to end
 		}
 	}
 	took := time.Since(start)
@@ -227,23 +227,16 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	for _, sub := range t.batch {
 		armed := tracked
 		if tracked {
-			err := replies[0].Error()
-			if conn.IsServerWide(err) {
-				return false
-			}
-			if err != nil {
+			if replies[0].Error() != nil {
 				armed, t.tracked = false, false // this connection does not ask for tracking again
 			}
 			replies = replies[1:]
 		}
 		left, err := replies[0].AsInt64()
-		if conn.IsServerWide(err) {
-			return false
-		}
-		replies = replies[1:]
 		if err != nil {
 			left = -3
 		}
+		replies = replies[1:]
 		t.applyLocked(sub, armed, left, start, took)
 	}
 	return true
