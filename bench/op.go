@@ -42,20 +42,6 @@ var (
 	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
 )
 
-// All returns the operation that takes n names, all or none: AcquireAll, hold, Release.
-func All(n int) Op { return Op{kind: opAll, number: n} }
-
-// Many returns the operation that takes what is free of n names: AcquireMany, hold, Release. If all are refused: see
-// Config.Think.
-func Many(n int) Op { return Op{kind: opMany, number: n} }
-
-// ReadWrite returns the operation of readers and writers. In reads of 100 cases it is AcquireShared, hold, Release;
-// else Acquire, hold, Release.
-func ReadWrite(reads int) Op { return Op{kind: opReadWrite, number: reads} }
-
-// Permit returns the operation of names that at most limit hold at once: AcquirePermit, hold, Release.
-func Permit(limit int) Op { return Op{kind: opPermit, number: limit} }
-
 var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opHold: "hold"}
 
 const (
@@ -69,10 +55,10 @@ var numbered = map[string]struct {
 	of          string // what the number counts
 	least, most int
 }{
-	"all:":        {opAll, "names", 1, 1000},
-	"many:":       {opMany, "names", 1, 1000},
-	"read-write:": {opReadWrite, "reads among 100 operations", 0, 100},
-	"permit:":     {opPermit, "holders at once", 1, 64},
+	"all:":        {opAll, "names", 1, 1000},                           // all or none: AcquireAll, hold, Release
+	"many:":       {opMany, "names", 1, 1000},                          // what is free: AcquireMany, hold, Release; if all are refused: see Config.Think
+	"read-write:": {opReadWrite, "reads among 100 operations", 0, 100}, // AcquireShared, hold, Release; else Acquire, hold, Release
+	"permit:":     {opPermit, "holders at once", 1, 64},                // AcquirePermit, hold, Release
 }
 
 // Extends reports whether op needs an Extender.

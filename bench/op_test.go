@@ -11,6 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func All(n int) Op           { return Op{kind: opAll, number: n} }
+func Many(n int) Op          { return Op{kind: opMany, number: n} }
+func ReadWrite(reads int) Op { return Op{kind: opReadWrite, number: reads} }
+func Permit(limit int) Op    { return Op{kind: opPermit, number: limit} }
+
 func mixOf(t *testing.T, text string) (op Op) {
 	t.Helper()
 	require.NoError(t, op.UnmarshalText([]byte(text)))

@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"slices"
+
+	"muxlock/internal/wallclock"
 )
 
 // Result is one run of one implementation, an element of results in the -o json document.
@@ -226,13 +228,7 @@ type Master struct {
 }
 
 // Clock describes a master's clock, from its answers to TIME.
-type Clock struct {
-	PPM       float64 `json:"ppm"`        // us that it gains each second between steps; below 0: it loses
-	PPMError  float64 `json:"ppm_error"`  // a smaller PPM cannot be seen
-	JumpNs    int64   `json:"jump_ns"`    // largest step between two answers that nothing else explains
-	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the start
-	WatchedNs int64   `json:"watched_ns"` // from the first answer to the last
-}
+type Clock = wallclock.Clock
 
 // Probe has joint round trips in ns. Each row has one probe of every master, all sent at the
 // same moment; -1 is no answer in time. Rows are spread over the run. Slow lists the probes, of

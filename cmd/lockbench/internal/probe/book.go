@@ -174,7 +174,7 @@ func (b *book) report(lanes []*lane) *Report {
 		r.Probe.Slow = append(r.Probe.Slow, bench.Peak{AtNs: int64(row.at), Ns: took})
 	}
 	for i, l := range lanes {
-		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: (*bench.Clock)(wallclock.Of(l.clock))}
+		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: wallclock.Of(l.clock)}
 		for _, out := range l.outage {
 			if b.length > 0 {
 				m.Down += float64(max(min(out.to, b.length)-max(out.from, 0), 0)) / float64(b.length)

@@ -76,9 +76,11 @@ func TestARunThatShowsNothingIsLeftOutWithTheReason(t *testing.T) {
 }
 
 func TestEveryLoadHasABenchmarkNameOfItsOwn(t *testing.T) {
+	var many bench.Op
+	require.NoError(t, many.UnmarshalText([]byte("many:5")))
 	for want, cfg := range map[string]bench.Config{
 		"":                                   {Keys: 1000},
-		"/op=many:5":                         {Op: bench.Many(5)},
+		"/op=many:5":                         {Op: many},
 		"/keys=4/op=hold":                    {Op: bench.Hold},
 		"/dist=uniform/keys=4":               {Dist: bench.Uniform()},
 		"/dist=zipf:0.9/keys=4":              {Dist: bench.Zipf(0.9)},

@@ -298,7 +298,7 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	require.Contains(t, text, "first: b worker 2 from 9.0000s, valid until 11.0000s, fence 9; worker 2 from 12.0000s, valid until 14.0000s, fence 9")
 	require.Contains(t, text, "the-file")
 	require.NotContains(t, text, "OVERLAPS")
-	doc.Config.Op = bench.Permit(2)
+	require.NoError(t, doc.Config.Op.UnmarshalText([]byte("permit:2")))
 	text = shown(t, "chaos", doc)
 	require.Contains(t, text, "FENCE VIOLATIONS 1: ")
 	require.NotContains(t, text, "first: ", "the events do not say which permits are the same")
