@@ -157,7 +157,7 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	if err := ready.Wait(); err != nil {
 		return nil, err
 	}
-	progress := newProgress(name, len(r.procs), cfg.Progress)
+	progress := newProgress(len(r.procs), cfg.Progress)
 	parts := make([]*bench.Part, len(r.procs))
 	r.mu.Lock()
 	r.ctx, r.beginAt = gctx, bench.Monotonic()+int64(lead)
@@ -181,7 +181,9 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 		}
 	}
 	res := bench.Merge(name, cfg, parts)
-	progress.finish(cfg, res)
+	if cfg.Progress != nil {
+		cfg.Progress(bench.Progress{Impl: name, Round: 1, Elapsed: time.Duration(res.DurationS * 1e9), Total: cfg.Duration, Result: res})
+	}
 	return res, err
 }
 

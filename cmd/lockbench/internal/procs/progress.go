@@ -12,7 +12,6 @@ import (
 
 // progress merges the reports of all processes about the same second.
 type progress struct {
-	name string
 	show func(bench.Progress) // may be nil
 
 	mu   sync.Mutex // guards the following, and show
@@ -32,8 +31,8 @@ func (m moment) compare(to moment) int {
 	return cmp.Compare(m.at, to.at)
 }
 
-func newProgress(name string, procs int, show func(bench.Progress)) *progress {
-	return &progress{name: name, show: show, last: make([]moment, procs), seen: map[moment]bench.Progress{}}
+func newProgress(procs int, show func(bench.Progress)) *progress {
+	return &progress{show: show, last: make([]moment, procs), seen: map[moment]bench.Progress{}}
 }
 
 // add shows a second when every process has reported it or a later one, with the worst p99 of them. One that is
@@ -58,13 +57,5 @@ func (g *progress) add(number int, p bench.Progress) {
 		}
 		g.show(g.seen[when])
 		delete(g.seen, when)
-	}
-}
-
-func (g *progress) finish(cfg bench.Config, res *bench.Result) {
-	if g.show != nil {
-		g.show(bench.Progress{
-			Impl: g.name, Round: 1, Elapsed: time.Duration(res.DurationS * 1e9), Total: cfg.Duration, Result: res,
-		})
 	}
 }

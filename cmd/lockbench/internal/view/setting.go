@@ -80,15 +80,15 @@ func (b *Blocks) surroundings(doc result.Document) {
 		{"machine", e.Host},
 		{"virtual", e.Virtualization},
 		{"processor", e.CPU},
-		{"processors", known(int64(e.CPUs), fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS))},
-		{"memory", known(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB")},
+		{"processors", map[bool]string{true: fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS)}[e.CPUs > 0]},
+		{"memory", map[bool]string{true: units.Digits(float64(e.MemoryBytes)/(1<<30)) + " GiB"}[e.MemoryBytes > 0]},
 		{"clock source", e.Clocksource},
 		{"frequency governor", e.Governor},
 		{"system", strings.Trim(strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "), "/")},
 		{"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", tool.Name, tool.Version, tool.Commit)), " ")},
 		{"Go", tool.Go},
 	} {
-		if fact[1] != "" && fact[1] != none {
+		if fact[1] != "" { // else it is not known
 			t.Rows = append(t.Rows, cells(fact[:]...))
 		}
 	}

@@ -159,14 +159,6 @@ const none = "-"
 // ns writes a time.
 func ns[T ~int64 | ~float64](v T) string { return units.Duration(float64(v)) }
 
-// known returns text, or none if v is 0: not measured.
-func known[T int64 | float64](v T, text string) string {
-	if v == 0 {
-		return none
-	}
-	return text
-}
-
 // medianText writes the median of a figure over the results with it.
 func medianText(f result.Figure, results []*bench.Result) string {
 	var values []float64
