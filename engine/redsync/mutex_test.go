@@ -110,7 +110,7 @@ func TestEveryWaiterOfAProcessLearnsWhichMastersAreAway(t *testing.T) {
 	name := newName(t)
 	masters, e := engineOfItsOwn(t)
 	for _, m := range masters {
-		require.NoError(t, m.Kill())
+		redistest.Down(t, m)
 	}
 	errs := make(chan error)
 	for range 3 { // one of them asks the masters, the others wait for it

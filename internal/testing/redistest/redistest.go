@@ -56,9 +56,9 @@ func NeedServer(t testing.TB) {
 	}
 }
 
-// Down kills a master for the rest of the test. Down keeps the port, which refuses connections: else a server of another test
-// may get the port, and answer.
-func Down(t testing.TB, master *redisserver.Server) {
+// Down kills a master, for the rest of the test or until the function that Down returns has started it again. Meanwhile the
+// port refuses connections, and is kept: else a server of another test may get it, and answer.
+func Down(t testing.TB, master *redisserver.Server) (up func()) {
 	t.Helper()
 	require.NoError(t, master.Kill())
 	local, err := net.ResolveTCPAddr("tcp", master.Addr())
@@ -74,6 +74,12 @@ func Down(t testing.TB, master *redisserver.Server) {
 	raw, err := keeper.(*net.TCPConn).SyscallConn()
 	require.NoError(t, err)
 	require.NoError(t, reuse(raw, 0))
+	return func() {
+		t.Helper()
+		require.NoError(t, reuse(raw, 1)) // the master may listen beside the keeper; nobody is given the port as a free one
+		require.NoError(t, master.Restart(t.Context()))
+		require.NoError(t, keeper.Close())
+	}
 }
 
 // reuse sets whether a socket may share its port with the remains of closed connections.

@@ -127,7 +127,7 @@ func TestAnAnswerThatIsThereIsReadAfterItsDeadline(t *testing.T) {
 
 func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	require.NoError(t, servers[0].Kill())
+	up := redistest.Down(t, servers[0])
 	p := open(t, redistest.Addrs(servers), Options{Every: time.Millisecond, Timeout: 50 * time.Millisecond})
 	r := p.Run(t.Context(), 200*time.Millisecond)
 	require.InDelta(t, 1, r.Masters[0].Down, 0.05)
@@ -137,12 +137,11 @@ func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
 	require.EqualValues(t, -1, r.Seconds[0][0])
 	require.Greater(t, rows, 10, "back to back, past the one that is out; 4 if they waited for it")
 
-	require.NoError(t, servers[0].Restart(t.Context()))
+	up()
 	p = open(t, redistest.Addrs(servers), often)
-	require.NoError(t, servers[0].Kill()) // after it was connected
+	redistest.Down(t, servers[0]) // after it was connected
 	r = p.Run(t.Context(), 100*time.Millisecond)
 	require.Greater(t, r.Masters[0].Down, 0.5)
-	require.NoError(t, servers[0].Restart(t.Context()))
 }
 
 func TestAReportHoldsAtMostSoManyRowsSpreadOverAllOfThem(t *testing.T) {
@@ -257,7 +256,7 @@ func TestEmbeddedMastersAndPasswordsWork(t *testing.T) {
 
 func TestProbingThatIsStoppedBeforeItsBeginSawNothing(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	require.NoError(t, servers[1].Kill())
+	redistest.Down(t, servers[1])
 	p := open(t, redistest.Addrs(servers), often)
 	p.Start(time.Now().Add(time.Hour), time.Hour)
 	r := p.Stop()

@@ -250,7 +250,7 @@ func TestACallOfManyNamesTellsOfANameWithoutAQuorum(t *testing.T) {
 		}
 		require.NoError(t, held.Release(t.Context()))
 	}
-	require.NoError(t, servers[0].Kill())
+	redistest.Down(t, servers[0])
 
 	_, _, err := many.AcquireMany(t.Context(), dead[:1], ttl)
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
