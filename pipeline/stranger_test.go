@@ -121,8 +121,13 @@ func TestMastersOfSeveralSetsAreReadAgainUntilTheyAgree(t *testing.T) {
 func TestGrantByPushOfAStrangerDoesNotCount(t *testing.T) {
 	m := memberOf(nil)
 	m.p.quorum = 1
-	require.NoError(t, m.notVotingNow())
+	h := make(heard, 2)
+	m.p.Listen("name", "token", h)
+	m.grants("token", Answer{Kind: conn.Granted})
+	require.Len(t, h, 1)
 	m.metLocked(membership.Look{Shown: fencing.NewSet("x", time.Second, []string{"a", "b", "c"}).String()})
+	m.grants("token", Answer{Kind: conn.Granted})
+	require.Len(t, h, 1)
 	require.ErrorIs(t, m.notVotingNow(), ErrConfigMismatch)
 	_, mismatched := m.p.foreignLocked()
 	require.True(t, mismatched)
