@@ -36,7 +36,7 @@ func TestMastersThatAreDownAreNamedAsByRedsync(t *testing.T) {
 			redistest.Down(t, masters[1])
 			err = mutex("free").TryLock()
 			require.Equal(t, "RedisError [1 2]", fmt.Sprint(kinds(err), " ", failed(err)))
-			require.Equal(t, "false RedisError [1 2]", errorOf(m.Extend()))
+			require.Equal(t, "false RedisError [1 2]", errorOf(m.Extend()), "the first has %v under the name", redistest.Command(t, masters[0], "GET", "held"))
 			require.Equal(t, "false RedisError [1 2]", errorOf(m.Unlock()))
 		})
 	}
