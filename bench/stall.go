@@ -11,11 +11,11 @@ import (
 // shows what the machine, the scheduler and the garbage collector may take from a holder.
 type stallWatch struct {
 	period time.Duration
-	hist   *Histogram    // owned by run until done is closed, as are cpu and peaks
+	hist   *Histogram    // owned by the thread until done is closed, as are cpu and peaks
 	cpu    time.Duration // of the thread
 	begin  clock.Instant // of the measured time
 	peaks  Peaks         // whole stalls
-	stop   chan struct{} // closed by the caller: run ends within one period
+	stop   chan struct{} // closed by the caller: the thread ends within one period
 	done   chan struct{}
 }
 
@@ -33,16 +33,14 @@ func watchStalls(procs int, after time.Duration) *stallWatch {
 		period: min(stallPeriod*time.Duration(procs), time.Second), hist: NewHistogram(), begin: clock.Now().Add(-after), peaks: Peaks{FromNs: int64(stallLeast)},
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	go s.run()
+	go func() {
+		defer close(s.done)
+		runtime.LockOSThread() // threadCPU is of this thread
+		before := threadCPU()
+		clock.WatchStalls(s.period, s.stop, s.add)
+		s.cpu = threadCPU() - before
+	}()
 	return s
-}
-
-func (s *stallWatch) run() {
-	defer close(s.done)
-	runtime.LockOSThread() // threadCPU is of this thread
-	before := threadCPU()
-	clock.WatchStalls(s.period, s.stop, s.add)
-	s.cpu = threadCPU() - before
 }
 
 // add counts a stall once for each period in it. The thread could not wake there, but a
