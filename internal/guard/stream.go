@@ -67,7 +67,10 @@ func (s *stream) scan(b []byte) (seen []byte, err error) {
 			return nil, fmt.Errorf("%w: too much in a line", resp.ErrProtocol)
 		case ended:
 			if s.asked != nil && len(s.lists) == 0 && !s.push {
-				s.note(line)
+				s.said = ""
+				if line[0] == '-' {
+					s.said = resp.ErrorOf(string(line[1:]))
+				}
 				// A line that came in pieces stays: rueidis has some of it. The next connection tries again.
 				if from := len(seen) - len(b) - len(s.line); s.refusesHello() && from >= 0 {
 					seen = slices.Replace(seen, from, from+len(s.line), noFields...)
@@ -86,15 +89,7 @@ func (s *stream) scan(b []byte) (seen []byte, err error) {
 // noFields answers HELLO without a proto, so that rueidis uses RESP2.
 var noFields = []byte("%0\r\n")
 
-// note notes what the line of a reply says.
-func (s *stream) note(line []byte) {
-	s.said = ""
-	if line[0] == '-' {
-		s.said = resp.ErrorOf(string(line[1:]))
-	}
-}
-
-// refusesHello reports whether the reply noted last refuses HELLO, and not the password.
+// refusesHello reports whether the last reply refuses HELLO, and not the password.
 func (s *stream) refusesHello() bool {
 	return s.said != "" && s.values+1 == s.hello.Load() && !strings.HasPrefix(string(s.said), "WRONGPASS ")
 }
