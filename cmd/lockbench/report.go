@@ -74,10 +74,7 @@ func reportFile(cmd *cobra.Command, name string, o plan.Output) error {
 
 // isFile reports whether w is a regular file, not a terminal or a pipe.
 func isFile(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
+	f, _ := w.(*os.File)
+	info, err := f.Stat() // an error for nil
 	return err == nil && info.Mode().IsRegular()
 }

@@ -40,7 +40,11 @@ func commandOf(command string, of *result.Config, settings []setting) string {
 	line := "lockbench " + command
 	swept := slices.ContainsFunc(settings, func(s setting) bool { return s.Flag == "param" && strings.HasPrefix(s.Value, "masters=") })
 	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == masters.Local) {
-		settings = append([]setting{targetShown(*of)}, settings...)
+		target, err := targetOf(*of)
+		if err != nil { // people can add the passwords that a document lacks
+			target = setting{"masters", strings.Join(of.Masters, ",")}
+		}
+		settings = append([]setting{target}, settings...)
 	}
 	for _, s := range settings {
 		switch s.Value {
@@ -96,13 +100,4 @@ func targetOf(c result.Config) (setting, error) {
 		return setting{"masters", strings.Join(c.Masters, ",")}, nil
 	}
 	return setting{}, fmt.Errorf("is damaged: its masters are neither given, local nor embedded but %q", c.Target)
-}
-
-// targetShown is targetOf for people, who can add the passwords that a document lacks.
-func targetShown(c result.Config) setting {
-	target, err := targetOf(c)
-	if err != nil {
-		return setting{"masters", strings.Join(c.Masters, ",")}
-	}
-	return target
 }

@@ -28,7 +28,14 @@ type muxlock struct{ engine *engine.Engine }
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	var e *engine.Engine
 	err := o.patiently(func() (err error) {
-		e, err = o.connect(ctx)
+		if o.Groups <= 1 {
+			e, err = engine.New(ctx, o.engine())
+			return err
+		}
+		several, err := groups.New(ctx, o.groups())
+		if err == nil {
+			e = several.Engine
+		}
 		return err
 	})
 	if err != nil {
@@ -54,18 +61,6 @@ func (o Options) patiently(try func() error) (err error) {
 		}
 	}
 	return err
-}
-
-// connect returns an engine on one group of masters or on several.
-func (o Options) connect(ctx context.Context) (*engine.Engine, error) {
-	if o.Groups <= 1 {
-		return engine.New(ctx, o.engine())
-	}
-	e, err := groups.New(ctx, o.groups())
-	if err != nil {
-		return nil, err
-	}
-	return e.Engine, nil
 }
 
 // Validate returns the engine's error about the options.
