@@ -63,16 +63,6 @@ func (s subject) mutants(top, text string) (some []mutant, err error) {
 //go:embed explained.txt
 var explained string
 
-// explanations returns the names of the explained mutants that have the text.
-func explanations(text string) (names []string) {
-	for line := range strings.Lines(explained) {
-		if name, _, _ := strings.Cut(line, " | "); strings.Contains(name, text) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // A tally counts mutants.
 type tally struct{ killed, explained, survived int }
 
@@ -89,8 +79,10 @@ func score() (survived int, err error) {
 	}
 	defer os.RemoveAll(r.dir)
 	known := make(map[string]bool) // whether the explained mutant survived
-	for _, name := range explanations(*only) {
-		known[name] = false
+	for line := range strings.Lines(explained) {
+		if name, _, _ := strings.Cut(line, " | "); strings.Contains(name, *only) {
+			known[name] = false
+		}
 	}
 	fmt.Printf("%-40s %7s %7s %9s %8s\n", "", "mutants", "killed", "explained", "survived")
 	var all tally
