@@ -133,7 +133,11 @@ func (b *book) turnLocked(at time.Duration) {
 func (b *book) closeLocked() {
 	medians := make([]int64, len(b.open))
 	for i, all := range b.open {
-		medians[i] = median(all, -1)
+		medians[i] = -1
+		if len(all) > 0 {
+			slices.Sort(all)
+			medians[i] = all[(len(all)-1)/2]
+		}
 		b.open[i] = all[:0]
 	}
 	b.seconds = append(b.seconds, medians)
@@ -193,13 +197,4 @@ func (r *Report) Into(res *bench.Result) {
 			res.Series[i].MasterNs = r.Seconds[i]
 		}
 	}
-}
-
-// median sorts all and returns the median; none if all is empty.
-func median[T cmp.Ordered](all []T, none T) T {
-	if len(all) == 0 {
-		return none
-	}
-	slices.Sort(all)
-	return all[(len(all)-1)/2]
 }

@@ -61,21 +61,15 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	report := prober.Stop()
 	bands, faultErr := end()
 	if res != nil {
-		res.Faults = clip(bands, res.DurationS)
+		for _, b := range bands { // cut to the measured time
+			if b.FromS < res.DurationS && b.ToS >= 0 {
+				b.FromS, b.ToS = max(b.FromS, 0), min(b.ToS, res.DurationS)
+				res.Faults = append(res.Faults, b)
+			}
+		}
 		if report != nil {
 			report.Into(res)
 		}
 	}
 	return res, errors.Join(err, faultErr)
-}
-
-// clip cuts the bands to the measured time.
-func clip(bands []bench.Band, duration float64) (seen []bench.Band) {
-	for _, b := range bands {
-		if b.FromS < duration && b.ToS >= 0 {
-			b.FromS, b.ToS = max(b.FromS, 0), min(b.ToS, duration)
-			seen = append(seen, b)
-		}
-	}
-	return seen
 }
