@@ -37,8 +37,11 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
 	if h := r.Holding; h != nil {
 		head = fmt.Sprintf("%s  %s of %s locks held for %.1fs  lost %s", runName(doc, r), units.Number(h.Held), units.Number(h.Wanted), r.DurationS, units.Number(h.Lost))
-	} else if c.Rate > 0 && r.DurationS > 0 {
-		head += "  " + arrivals(r)
+	} else if t := r.Totals; c.Rate > 0 && r.DurationS > 0 {
+		head += fmt.Sprintf("  offered %s, started %s, late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
+		if r.AcquiredPerS > 0 {
+			head += ", goodput " + medianText(result.MustFigure("goodput"), []*bench.Result{r})
+		}
 	}
 	b.Line("%s", head)
 	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), audited(r, r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
@@ -58,8 +61,12 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.tail(r)
 	b.handovers(r)
 	b.Table(masterTable(r.PerMaster))
-	if r.Holding != nil {
-		b.Line("%s", holdingText(r.Holding))
+	if h := r.Holding; h != nil { // the cost of keeping many locks alive
+		text := fmt.Sprintf("holding: heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
+		if h.CommandsPerRound > 0 {
+			text += fmt.Sprintf("  %s commands a batch to the masters", units.Digits(h.CommandsPerRound))
+		}
+		b.Line("%s", text)
 	}
 	b.Line("%s", clientText(r))
 	b.fairness(r)
@@ -92,16 +99,6 @@ func outcomes(r *bench.Result) string {
 		units.Number(t.Acquired), names, units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
 	if t.Unfinished > 0 && r.Drain != nil {
 		text += fmt.Sprintf("  unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
-	}
-	return text
-}
-
-// arrivals writes how an open loop was served.
-func arrivals(r *bench.Result) string {
-	t := r.Totals
-	text := fmt.Sprintf("offered %s, started %s, late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
-	if goodput := result.MustFigure("goodput"); r.AcquiredPerS > 0 {
-		text += ", goodput " + medianText(goodput, []*bench.Result{r})
 	}
 	return text
 }
@@ -169,15 +166,6 @@ func clientText(r *bench.Result) string {
 		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max))))
 	}
 	return "client: " + strings.Join(parts, "  ")
-}
-
-// holdingText writes the cost of keeping many locks alive.
-func holdingText(h *bench.Holding) string {
-	text := fmt.Sprintf("holding: heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
-	if h.CommandsPerRound > 0 {
-		text += fmt.Sprintf("  %s commands a batch to the masters", units.Digits(h.CommandsPerRound))
-	}
-	return text
 }
 
 // runName writes an implementation, and the round if there are several.
