@@ -54,6 +54,37 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 	}
 }
 
+// Each refusal by an ACL is an entry of the server's ACL LOG.
+func TestTrackingThatWasRefusedIsNotAskedForAtEachConnection(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[0]
+		for _, f := range b.fakes {
+			f.set(func() { f.hook = refusing("CLIENT TRACKING") })
+		}
+		hold("a", b.fakes, 3*hour)
+		wait := func() {
+			a := b.await("a", hour)
+			a.requireWaiting(time.Second)
+			a.cancel()
+		}
+		connections := f.connections()
+		for range 5 {
+			wait()
+			time.Sleep(2*wakeup.KeepTracking + time.Second)
+		}
+		require.Len(t, f.commands("TRACKING"), 1)
+		require.Equal(t, connections+1+5, f.connections())
+
+		for _, f := range b.fakes {
+			f.set(func() { f.hook = nil })
+		}
+		time.Sleep(hour)
+		wait()
+		require.Equal(t, 3, b.tracking(), "it is asked for again")
+	})
+}
+
 // Two waiters that take turns keep the subscription alive. What was read for the first is old when
 // the second comes back.
 func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
