@@ -52,7 +52,7 @@ overload: setup ## an open loop at 2 and 10 times the peak, without and with a s
 validate: setup ## do the rules behind `lockbench advise` hold against real servers? a minute
 	MUXLOCK_VALIDATE=1 $(GO) test -count=1 -v -run Validate ./cmd/lockbench/internal/sizing
 
-model: setup ## all small configurations of the fencing protocol, of the line, of sets, of readers and of changes of groups, and what breaks them
+model: setup ## all small configurations of the fencing protocol, of the line, of sets, of readers and of changes of groups, with heals, and what breaks them
 	MUXLOCK_MODEL=all $(GO) test -count=1 -timeout 1h -v -run Rule ./internal/testing/model
 	MUXLOCK_MODEL=all $(GO) test -count=1 -timeout 1h -v -run Change ./engine/groups
 

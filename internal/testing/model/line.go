@@ -68,9 +68,8 @@ const (
 	joinsTwice // a master executes the first request of a place twice
 
 	// Of heals:
-	healsInTheWait    // a heal goes to masters that wait
-	healsWhileRaising // a lease heals while its token is raised
-	countsGivenBack   // a waiter passes a stray, keeps its token, and counts the stray
+	healsInTheWait  // a heal goes to masters that wait
+	countsGivenBack // a waiter passes a stray, keeps its token, and counts the stray
 )
 
 const maxPlaces = 3

@@ -58,9 +58,6 @@ func (x *lineSearch) attempt(a int) {
 		}
 		x.decide(a)
 	case raising:
-		if m.Fault == healsWhileRaising {
-			x.heals(a)
-		}
 		if s.now < at.until && x.storedByQuorum(a) {
 			t := *s
 			m.takes(&t, a, at.until)

@@ -128,6 +128,7 @@ var largeControls = []string{
 	"a token counts that no quorum stores", "clocks step, and a lease outlives the wait", "channels of old data are heard",
 	"votes count whatever the slot", "a restarted master votes at once, and more hold than may",
 	"the key expires with the reader that extended last", "a heal of a name goes to a master that waits",
+	"a heal during a raise", "a heal during a raise is a grant", "heals and extends need no mark", "a heal beside a line goes to a master that waits",
 }
 
 // most is the number of states after which a search ends early, unless make model asks for all of them: size, or few under the
