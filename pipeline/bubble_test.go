@@ -172,13 +172,13 @@ func (b *bubble) requireBooksBalance() {
 	for i := range p.queue.classes {
 		n := 0
 		for c := p.queue.classes[i].first; c != nil; c = c.next {
-			require.Equal(b, i, classOf(c.req.Op))
+			require.Equal(b, i, classOf(&c.req))
 			n++
 		}
 		require.Equal(b, n, p.queue.classes[i].n)
 	}
 	require.Equal(b, up, p.up, "up")
-	require.EqualValues(b, p.queue.classes[classOf(Acquire)].n, p.acquires.Load())
+	require.EqualValues(b, p.queue.classes[classOf(&Request{})].n, p.acquires.Load())
 	require.Zero(b, p.voting)
 }
 

@@ -105,8 +105,9 @@ type call struct {
 // A Receiver is notified of the outcome of a request that Start took. The pipeline calls each
 // method once, in this order, under its own locks: neither may block or call the pipeline.
 type Receiver interface {
-	Decided(Outcome)     // the verdict
-	Counted(granted int) // every master has voted, and this many granted
+	Decided(Outcome)              // the verdict
+	Counted(granted, gone uint64) // every master has voted; these granted, and these refused, one bit each
+	Over() bool                   // for a heal that still waits: it is no more of use
 }
 
 const (

@@ -104,7 +104,7 @@ func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken 
 	unit, leaves := 0, false
 	for c := l.first; c != nil && (unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set); c = c.next {
 		unit++
-		leaves = leaves || !c.req.Op.Ends() && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late))
+		leaves = leaves || !c.req.Op.Ends() && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) || c.req.Heal && c.to.Over()
 	}
 	for range unit {
 		c := l.first

@@ -31,8 +31,9 @@ func TestInspectionTakesOneRoundTripBehindWhatWasSentBefore(t *testing.T) {
 
 type ignored struct{}
 
-func (ignored) Decided(Outcome) {}
-func (ignored) Counted(int)     {}
+func (ignored) Decided(Outcome)     {}
+func (ignored) Counted(_, _ uint64) {}
+func (ignored) Over() bool          { return false }
 
 func TestInspectionGoesOnWithoutAMasterThatHangs(t *testing.T) {
 	for why, c := range map[error]struct{ ctx, took time.Duration }{

@@ -22,6 +22,7 @@ type part struct {
 	index      []int // by entry of the load: its place in the round; nil: the same
 	next       int   // the first unsent command
 	repeats    int   // how often its entries were sent before, unexecuted
+	waits      error // why the master did not vote when it took the round; nil: it did
 }
 
 // untouched reports whether the master was never sent any of the entries. The entries of a repeat were sent, unexecuted.
@@ -103,7 +104,7 @@ func (p *part) keepHalves(obsolete map[string]bool) {
 // without returns the part without the entries for which against returns a cause. m's vote on such
 // an entry is unknown, but an obsolete release is granted and an obsolete choice refused.
 func (p *part) without(m *master, against func(*Request) error) part {
-	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}}
+	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}, waits: p.waits}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for i := range p.Entries {
@@ -139,7 +140,13 @@ func (p *part) grantLocked(m *master, i int, token uint64) {
 	p.voteLocked(m, i, quorum.Granted)
 }
 
-func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.position(i), v) }
+func (p *part) voteLocked(m *master, i int, v quorum.Vote) {
+	if p.waits != nil && v == quorum.Refused && p.Entries[i].Op == Extend {
+		p.unknownLocked(m, i, p.waits)
+		return
+	}
+	p.r.voteLocked(m, p.position(i), v)
+}
 
 // position returns the place of entry i in the round.
 func (p *part) position(i int) int {
@@ -332,7 +339,7 @@ var errNotRepeated = errors.New("was not executed, and is released already")
 // alone or folded. released has the tokens of locks whose release was sent or waits. An acquire of
 // such a lock gets an unknown vote: it must not be granted behind its release.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
-	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}, repeats: p.repeats + 1}
+	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}, repeats: p.repeats + 1, waits: p.waits}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for _, c := range commands {

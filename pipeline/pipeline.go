@@ -82,6 +82,7 @@ type Pipeline struct {
 
 	acquires   atomic.Int64 // in the queue, or waiting for mu to join it
 	overloaded atomic.Uint64
+	voted      atomic.Uint64 // how often a master began to vote
 
 	mu      sync.Mutex    // guards the following
 	queue   queue         // calls that no round has taken yet
@@ -314,6 +315,9 @@ func (p *Pipeline) Close() {
 // and trials for loads would cost more than they gain.
 func (p *Pipeline) takesFew() bool { return p.limit < conn.FoldFrom }
 
+// Voted returns how often a master began to vote since New. It takes no mutex.
+func (p *Pipeline) Voted() uint64 { return p.voted.Load() }
+
 // Full reports whether an acquire would be refused with ErrOverloaded now. It takes no mutex.
 func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
@@ -336,7 +340,7 @@ func (p *Pipeline) count(req *Request, n int) error {
 		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
-	if req.Op.Takes() && p.acquires.Add(int64(n)) > int64(p.limit) && !req.Patient {
+	if req.IsNew() && p.acquires.Add(int64(n)) > int64(p.limit) && !req.Patient {
 		p.acquires.Add(int64(-n))
 		p.overloaded.Add(1)
 		return ErrOverloaded
@@ -346,7 +350,7 @@ func (p *Pipeline) count(req *Request, n int) error {
 
 func (p *Pipeline) queueLocked(c *call) error {
 	if p.ended || p.closed && !c.req.Op.Ends() {
-		if c.req.Op.Takes() {
+		if c.req.IsNew() {
 			p.acquires.Add(-1)
 		}
 		return ErrClosed
@@ -404,7 +408,7 @@ func (p *Pipeline) abandon(c *call) {
 
 func (p *Pipeline) dequeueLocked(c *call) {
 	p.queue.remove(c)
-	if c.req.Op.Takes() {
+	if c.req.IsNew() {
 		p.acquires.Add(-1)
 	}
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"os"
 	"sync"
 	"testing"
@@ -256,7 +257,9 @@ type notified chan any
 
 func (h notified) Decided(out Outcome) { h <- out.Verdict }
 
-func (h notified) Counted(granted int) { h <- granted }
+func (h notified) Counted(granted, _ uint64) { h <- bits.OnesCount64(granted) }
+
+func (h notified) Over() bool { return false }
 
 func TestReceiverIsNotifiedOfTheVerdictAndThenOfTheCount(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {

@@ -1,6 +1,6 @@
 package pipeline
 
-// A queue holds the calls that wait for a round, in three classes: releases, then extends, then
+// A queue holds the calls that wait for a round, in three classes: releases, then extends and heals, then
 // acquires. Each is in order of arrival. It is pure bookkeeping, guarded by Pipeline.mu.
 //
 // A round takes the classes in that order. A release makes room for others, and a live lease comes
@@ -13,9 +13,15 @@ const (
 	keptPart = 8
 )
 
-// classOf returns the class of an operation.
-func classOf(o Op) int {
-	return [...]int{Release: 0, Pass: 0, Extend: 1, Intend: 1, Acquire: 2, Wait: 2}[o]
+// classOf returns the class of a request.
+func classOf(q *Request) int {
+	switch {
+	case q.Op.Ends():
+		return 0
+	case q.IsNew():
+		return 2
+	}
+	return 1
 }
 
 // A callList is linked through its calls, so that a call can be taken out of the middle.
@@ -25,7 +31,7 @@ type callList struct {
 }
 
 func (q *queue) push(c *call) {
-	l := &q.classes[classOf(c.req.Op)]
+	l := &q.classes[classOf(&c.req)]
 	c.queued = true
 	if c.prev = l.last; c.prev == nil {
 		l.first = c
@@ -37,7 +43,7 @@ func (q *queue) push(c *call) {
 }
 
 func (q *queue) remove(c *call) {
-	l := &q.classes[classOf(c.req.Op)]
+	l := &q.classes[classOf(&c.req)]
 	if c.prev == nil {
 		l.first = c.next
 	} else {

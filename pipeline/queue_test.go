@@ -34,7 +34,7 @@ func TestReleasesComeFirstThenExtendsThenAcquires(t *testing.T) {
 	} {
 		q := queueOf(map[Op]int{Release: c.releases, Extend: c.extends, Acquire: c.acquires})
 		require.Equal(t, c.releases+c.extends+c.acquires, q.len())
-		require.Equal(t, c.acquires, q.classes[classOf(Acquire)].n)
+		require.Equal(t, c.acquires, q.classes[classOf(&Request{})].n)
 		require.Equal(t, c.want, q.shares(c.most), "%+v", c)
 	}
 }
@@ -73,12 +73,12 @@ func TestCallsAreTakenInOrderOfArrivalAndOutOfTheMiddle(t *testing.T) {
 		require.False(t, list[without].queued)
 		for i, c := range list {
 			if i != without {
-				require.Same(t, c, q.classes[classOf(Acquire)].first)
+				require.Same(t, c, q.classes[classOf(&Request{})].first)
 				q.remove(c)
 			}
 		}
 		require.Zero(t, q.len())
-		require.Nil(t, q.classes[classOf(Acquire)].first)
-		require.Nil(t, q.classes[classOf(Acquire)].last)
+		require.Nil(t, q.classes[classOf(&Request{})].first)
+		require.Nil(t, q.classes[classOf(&Request{})].last)
 	}
 }

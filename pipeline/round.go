@@ -24,6 +24,7 @@ type round struct {
 	foreign bool          // masters of other sets leave no quorum
 	lined   bool          // it has a Wait or a Pass
 	intends bool          // it has an Intend
+	heals   bool          // it has a heal
 	loads   []*conn.Load  // the entries, by dialect and channel; between len and cap, loads for reuse
 	unasked []error       // by master: why it was not asked; nil: it was. Fixed before begin
 	away    uint64        // the masters that were not asked, one bit each; fixed by begin
@@ -40,6 +41,7 @@ type round struct {
 // A ballot has the masters' votes on an entry.
 type ballot struct {
 	tally    quorum.Tally
+	granted  uint64 // the masters that granted, one bit each
 	passedOn uint8  // how many masters passed the lock on
 	held     uint8  // of a set or a reader: how many masters refused it for this name
 	unknown  uint64 // the masters with an unknown vote, one bit each
@@ -52,6 +54,7 @@ func (r *round) add(c *call) {
 	c.round = r.seq
 	r.calls = append(r.calls, c)
 	r.entries = append(r.entries, c.req)
+	r.heals = r.heals || c.req.Heal
 	if c.req.Op == Acquire && !c.req.Contended && !c.req.Shared && !c.req.OneOf {
 		r.sets++
 	}
@@ -85,15 +88,18 @@ func (r *round) begin(asked int) {
 	}
 }
 
-// errNotAmong is why a master's answer does not count: the master granted the lock after the fencing
-// token was decided.
-var errNotAmong = errors.New("its grant came too late for the fencing token")
+// errNotAmong is why a master is not asked, or why its answer does not count: the master granted the lock after the
+// fencing token was decided, or needs no heal.
+var errNotAmong = errors.New("is not among the masters whose answers count")
 
 // voteLocked counts a vote; no answer counts in any other way.
 func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 	if among := r.entries[i].Among; among != 0 && among&(1<<m.index) == 0 {
 		r.unknownLocked(m, i, errNotAmong)
 		return
+	}
+	if v == quorum.Granted {
+		r.ballots[i].granted |= 1 << m.index
 	}
 	r.ballots[i].tally.Add(v)
 	r.settleLocked(i)
@@ -134,9 +140,9 @@ func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 	if c.state.CompareAndSwap(waiting, decided) {
 		c.to.Decided(r.outcomeLocked(i, verdict))
 	}
-	if t := r.ballots[i].tally; t.Votes() == len(r.masters) {
+	if b := &r.ballots[i]; b.tally.Votes() == len(r.masters) {
 		r.calls[i] = nil
-		c.to.Counted(int(t.Granted))
+		c.to.Counted(b.granted, (1<<len(r.masters)-1)&^(b.granted|b.unknown))
 	}
 }
 

@@ -18,7 +18,8 @@ type outbox struct {
 }
 
 // takeLocked sends a round to the master, now or when there is room. A master that must wait before
-// it votes is sent no acquires, but all releases: a release that finds no key does no harm. With
+// it votes is sent no acquires, but all releases: a release that finds no key does no harm. It may confirm an extend. That it
+// has not the key is no refusal: it has lost its data, and learns of no lock before it votes. With
 // fencing it is sent nothing else: no answer would count, and one to a reader would end the connection.
 // Nor is a master of another set: its answer must not count.
 func (m *master) takeLocked(r *round, now time.Time) {
@@ -26,10 +27,13 @@ func (m *master) takeLocked(r *round, now time.Time) {
 	if r.lined && m.able {
 		channel = m.channel
 	}
-	p := part{r: r, Load: r.in(m.dialectLocked(r), channel, m.p.set.Description())}
-	if cause := m.notVoting(now); cause != nil || r.lined && !m.able || r.intends && m.noReaders != nil {
+	cause := m.notVoting(now)
+	p := part{r: r, Load: r.in(m.dialectLocked(r), channel, m.p.set.Description()), waits: cause}
+	if cause != nil || r.lined && !m.able || r.intends && m.noReaders != nil || r.heals {
 		p = p.without(m, func(q *Request) error {
 			switch {
+			case q.Heal && q.Among&(1<<m.index) == 0:
+				return errNotAmong
 			case cause != nil && (q.Op.Takes() || (p.r.fenced || m.member.foreign != nil) && !q.Op.Ends()):
 				return cause
 			case q.Op == Wait && !m.able:

@@ -25,6 +25,9 @@ func (m *master) report() {
 		return
 	}
 	m.reported = now
+	if now.votes {
+		p.voted.Add(1)
+	}
 	p.mu.Unlock()
 	if p.changed != nil {
 		p.changed(m.address, now.up, cause)

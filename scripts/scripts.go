@@ -24,7 +24,7 @@ var (
 	Release = script("release", "bc93df30305ce07c1de064d00a15782220731b6f")
 	Extend  = script("extend", "5fe382a1443c33329e31925149304af749357bea")
 	Batch   = script("batch", "72fdbdeb201c59beda169a5942ca1b7ed6fd35a8")
-	Shared  = script("shared", "609f681a0827cf8cab950b68bcdb2a3a1d2e2d4b")
+	Shared  = script("shared", "3fcd008b08776ffb024ccbf1ec2cef8588562f62")
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit

@@ -8,6 +8,7 @@
 -- ARGV[1+i]   token of entry i
 -- ARGV[2+n..] runs of entries that are alike, as pairs: what to do, how many of them
 --             'ms' let in for that lease | '+ms' extend to that lease | '!ms' a writer waits, for so long; '!0' no more
+--             '*ms' heal: let in whatever intents there are, or extend
 -- Returns '' when every entry was let in, extended, or found readers; else one character per entry:
 --   '1' let in or extended; a writer: readers have the name
 --   '0' a writer has the name; an extend: the token is gone; a writer: no reader has the name
@@ -84,6 +85,12 @@ local function verbs()
     return add(key, math.max(ends, now + lease), token)
   end
 
+  -- heal moves no end in.
+  local function heal(key, token, lease)
+    local reply = extend(key, token, lease)
+    return reply == 0 and letIn(key, token, lease) or reply
+  end
+
   -- intend leaves an intent to the writer that was the first to set it: no other one ends it.
   local function intend(key, token, lease, intent)
     if lease == '0' then return pcall('GET', intent) == token and pcall('DEL', intent) or 0 end
@@ -99,7 +106,7 @@ local function verbs()
     return reply.ok and 1 or reply
   end
 
-  return {[''] = letIn, ['+'] = extend, ['!'] = intend}
+  return {[''] = letIn, ['+'] = extend, ['*'] = heal, ['!'] = intend}
 end
 
 local i, a, verb = 1, 2 + n, nil
@@ -113,7 +120,7 @@ while i <= n do
     if reply then
       reply = type(reply) == 'table' and reply or 'n'
     else
-      reply = kind == '' and pcall('SET', KEYS[j], ARGV[1 + j], 'NX', 'PX', lease)
+      reply = (kind == '' or kind == '*') and pcall('SET', KEYS[j], ARGV[1 + j], 'NX', 'PX', lease)
       if reply then
         reply = reply.ok and 1 or reply
       else

@@ -28,6 +28,10 @@ func shared(d *dataSet, keys, args []string) any {
 				answer[i] = d.intend(keys[i], tokens[i], keys[n+i], what[1:])
 			case '+':
 				answer[i] = d.extendReader(keys[i], tokens[i], what[1:], now)
+			case '*':
+				if answer[i] = d.extendReader(keys[i], tokens[i], what[1:], now); answer[i] == '0' {
+					answer[i] = d.letIn(keys[i], tokens[i], what[1:], now, false)
+				}
 			default:
 				answer[i] = d.letIn(keys[i], tokens[i], what, now, waits[i-r.from])
 			}

@@ -194,6 +194,8 @@ func (b *Batch) addRuns(entries []Request, d Dialect) {
 			b.Add("-")
 		case q.Op == Extend && q.Shared:
 			b.addMarked("+", uint64(q.TTL.Milliseconds()))
+		case q.Heal && q.Shared:
+			b.addMarked("*", uint64(q.TTL.Milliseconds()))
 		case q.Op == Intend:
 			b.addMarked("!", uint64(q.TTL.Milliseconds()))
 		case q.OneOf:
@@ -241,5 +243,5 @@ func (b *Batch) load(list []scripts.Script) {
 
 // alike reports whether a script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
-	return q.Shared == other.Shared && (q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Set == other.Set)
+	return q.Shared == other.Shared && q.Heal == other.Heal && (q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Set == other.Set)
 }

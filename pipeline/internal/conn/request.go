@@ -46,13 +46,21 @@ type Request struct {
 	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not
 	// known. For an Acquire the pipeline sets the token to propose, when it forms the round.
 	Fence uint64
-	// Among is for an Extend: the masters whose votes count, one bit each; 0: all.
+	// Among is for an Extend: the masters whose votes count, one bit each; 0: all. It is for a heal, too: the masters that get it.
 	Among uint64
+	// Heal is for an Acquire by a token that holds the lock: masters that lost the key get it again. It waits among the
+	// extends. Readers are let in whatever intents there are, and no end moves in. It is dropped once its Receiver is over.
+	Heal bool
+	// Healed is for a Release or Pass: heals of the lock were sent after the round of Origin.
+	Healed bool
 	// Line is for a Wait, and for a Pass, where it may be nil.
 	Line *Line
 	// Patient lets an Acquire wait in the queue even if the queue is full.
 	Patient bool
 }
+
+// IsNew reports whether the request may give its token a lock that it does not have.
+func (q *Request) IsNew() bool { return q.Op.Takes() && !q.Heal }
 
 // UnitEnd returns the end of the unit that begins at i and stays together: one request, or a whole set.
 func UnitEnd(entries []Request, i int) int {

@@ -17,14 +17,15 @@ type world struct {
 	r     *Releases
 	fault string // a rule that is left out
 
-	now   time.Time
-	up    bool
-	round uint64
-	locks []uint64 // acquired, not released yet: their rounds
-	lined map[uint64]bool
-	wire  []command
-	dead  []dead // oldest first
-	has   map[uint64]bool
+	now    time.Time
+	up     bool
+	round  uint64
+	locks  []uint64 // acquired, not released yet: their rounds
+	lined  map[uint64]bool
+	healed map[uint64]bool
+	wire   []command
+	dead   []dead // oldest first
+	has    map[uint64]bool
 }
 
 // A dead has the commands that a dead connection carried.
@@ -43,14 +44,14 @@ func (w *world) request(c command) *conn.Request {
 	if w.lined[c.lock] {
 		op = conn.Pass
 	}
-	return &conn.Request{Op: op, Name: fmt.Sprint(c.lock), Token: fmt.Sprint(c.lock), TTL: time.Hour, Origin: conn.InRound(c.lock)}
+	return &conn.Request{Op: op, Healed: w.healed[c.lock] && w.fault != "heals forgotten", Name: fmt.Sprint(c.lock), Token: fmt.Sprint(c.lock), TTL: time.Hour, Origin: conn.InRound(c.lock)}
 }
 
 const deadPeer = time.Second
 
 func newWorld(fault string) *world {
 	r := New(deadPeer)
-	w := &world{r: &r, fault: fault, now: time.Unix(0, 0), has: make(map[uint64]bool), lined: make(map[uint64]bool)}
+	w := &world{r: &r, fault: fault, now: time.Unix(0, 0), has: make(map[uint64]bool), lined: make(map[uint64]bool), healed: make(map[uint64]bool)}
 	w.connect()
 	return w
 }
@@ -76,12 +77,17 @@ func (w *world) acquire() bool {
 }
 
 // stay asks once more for a lock, as a token does that stands in line.
-func (w *world) stay() bool {
+func (w *world) stay() bool { return w.again(w.lined) }
+
+// heal asks once more for a lock, as its holder does.
+func (w *world) heal() bool { return w.again(w.healed) }
+
+func (w *world) again(by map[uint64]bool) bool {
 	if len(w.locks) == 0 {
 		return false
 	}
 	w.round++
-	w.lined[w.locks[0]] = true
+	by[w.locks[0]] = true
 	w.form(command{lock: w.locks[0], round: w.round})
 	return true
 }
@@ -209,7 +215,7 @@ var events = []struct {
 	name string
 	do   func(*world) bool
 }{
-	{"acquire", (*world).acquire}, {"stay", (*world).stay}, {"release", (*world).release}, {"answer", (*world).answer}, {"cut", (*world).cut},
+	{"acquire", (*world).acquire}, {"stay", (*world).stay}, {"heal", (*world).heal}, {"release", (*world).release}, {"answer", (*world).answer}, {"cut", (*world).cut},
 	{"late", (*world).late}, {"connect", (*world).connect}, {"wait", (*world).wait},
 }
 
@@ -260,7 +266,7 @@ func TestNoLockIsLeftInAnyShortHistory(t *testing.T) {
 	found, histories := leftIn(depth, "")
 	require.Empty(t, found)
 	t.Logf("%d histories of up to %d events", histories, depth)
-	for _, fault := range []string{"left out too early", "nothing in doubt", "sent once"} {
+	for _, fault := range []string{"left out too early", "nothing in doubt", "sent once", "heals forgotten"} {
 		found, _ := leftIn(depth, fault)
 		t.Log(fault, ": ", found)
 		require.NotEmpty(t, found, fault)

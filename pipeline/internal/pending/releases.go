@@ -62,8 +62,8 @@ func (h releaseHeap) reached(now time.Time) bool {
 }
 
 // A roundRange is the rounds that were in flight when a connection died. Their acquires are in
-// doubt: until the dead-peer time after the next admission they may be executed. Tokens in line from
-// earlier rounds are in doubt, too, since they ask again.
+// doubt: until the dead-peer time after the next admission they may be executed. Tokens in line and healed
+// locks from earlier rounds are in doubt, too, since they ask again.
 type roundRange struct {
 	from, to uint64
 	until    time.Time // zero until a new connection is admitted
@@ -132,7 +132,7 @@ func (p *Releases) Sent(q *conn.Request, now time.Time, again bool) {
 
 func (p *Releases) isInDoubt(q *conn.Request, now time.Time) (until time.Time, yes bool) {
 	for _, r := range p.inDoubt {
-		asked := q.Origin.Since(r.from) || q.Op == conn.Pass && q.Origin.Since(1)
+		asked := q.Origin.Since(r.from) || (q.Op == conn.Pass || q.Healed) && q.Origin.Since(1)
 		if asked && !q.Origin.Since(r.to+1) && (r.until.IsZero() || now.Before(r.until)) {
 			return r.until, true
 		}
