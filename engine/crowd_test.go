@@ -24,7 +24,7 @@ var yes = pipeline.Outcome{Verdict: quorum.Won, Tally: quorum.Tally{Granted: 5},
 func (willing) Do(context.Context, pipeline.Request) (pipeline.Outcome, error) { return yes, nil }
 func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {
 	to.Decided(yes)
-	to.Counted(5)
+	to.Counted(1<<5-1, 0)
 	return nil
 }
 func (willing) DoMany(_ context.Context, reqs []pipeline.Request, each func(int, *pipeline.Outcome, error)) {
@@ -37,6 +37,7 @@ func (willing) Await(context.Context, string, time.Duration) error        { retu
 func (willing) Inspect(context.Context, string) ([]pipeline.Value, error) { return nil, nil }
 func (willing) Ready(context.Context) error                               { return nil }
 func (willing) Full() bool                                                { return false }
+func (willing) Voted() uint64                                             { return 0 }
 func (willing) Lines(context.Context) bool                                { return false }
 func (willing) Listen(_, _ string, _ pipeline.Listener)                   {}
 func (willing) Unlisten(string)                                           {}

@@ -91,7 +91,7 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{}), began: clock.Now()}
 	e.router, _ = pipe.(inside.Router)
 	e.names.init()
-	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
+	e.keeper.e, e.keeper.wakeup, e.keeper.eroded = e, make(chan struct{}, 1), make(map[*lease]*erosion)
 	e.running.Go(func() { e.keeper.run(e.closing) })
 	if cfg.Measure {
 		e.measure = newMeasures()

@@ -24,7 +24,7 @@ type events struct {
 	wakeup   chan struct{}
 	ended    chan struct{} // closed when run returns
 
-	releases, renewals warning // owned by run
+	releases, renewals, bare, mended warning // owned by run
 
 	mu        sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
 	added     uint64     // how many events so far; numbers the next one
@@ -58,7 +58,8 @@ func newEvents(cfg *Config) *events {
 	}
 	q := &events{
 		logger: cfg.Logger, wakeup: make(chan struct{}, 1), ended: make(chan struct{}),
-		releases: warning{text: "release not confirmed"}, renewals: warning{text: "renewal failed"},
+		releases: warning{text: "release not confirmed", level: slog.LevelWarn}, renewals: warning{text: "renewal failed", level: slog.LevelWarn},
+		bare: warning{text: "lock rests on a bare quorum: one more failure ends it", level: slog.LevelWarn}, mended: warning{text: "lock is on more than a quorum again"},
 	}
 	if cfg.Observer != nil {
 		q.observer = *cfg.Observer

@@ -21,7 +21,13 @@ type keeper struct {
 	mu      sync.Mutex // guards the following; taken under a shard's mutex, never the other way
 	leases  leaseHeap
 	answers []answer // of renewals and extensions
-	sends   []*lease // renewals to be sent; owned by run
+	counts  []count
+	eroded  map[*lease]*erosion
+
+	// The following are owned by run.
+	sends []*lease   // renewals to be sent
+	heals []*erosion // heals to be sent
+	votes uint64     // pipe.Voted at the last look
 }
 
 // An answer is the outcome of a renewal or an extension, or err if the masters were not asked.
@@ -45,10 +51,12 @@ func (k *keeper) run(closing <-chan struct{}) {
 	defer timer.Stop()
 	var due []*lease
 	var answers, spare []answer
+	var counts, spareCounts []count
 	for {
 		now := clock.Now()
 		k.mu.Lock()
 		answers, k.answers = k.answers, spare[:0]
+		counts, k.counts = k.counts, spareCounts[:0]
 		due = k.dueLocked(due[:0], now)
 		if len(k.leases) > 0 {
 			timer.Reset(k.sleepLocked(now))
@@ -59,6 +67,12 @@ func (k *keeper) run(closing <-chan struct{}) {
 		}
 		clear(answers)
 		spare = answers
+		for _, c := range counts {
+			k.settleCount(c, now)
+		}
+		clear(counts)
+		spareCounts = counts
+		k.lookAtVotes(now)
 		for _, l := range due {
 			l.onDue(now)
 		}
@@ -86,7 +100,11 @@ func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
 
 // sleepLocked returns for how long the keeper has nothing to do. The heap must not be empty.
 func (k *keeper) sleepLocked(now clock.Instant) time.Duration {
-	return min(max(0, k.leases[0].due.Left(now)), longestSleep)
+	longest := longestSleep
+	if len(k.eroded) > 0 {
+		longest = votesPeriod
+	}
+	return min(max(0, k.leases[0].due.Left(now)), longest)
 }
 
 // send queues a renewal, which flush sends along with the others that are due.
@@ -103,6 +121,7 @@ func (k *keeper) flush() {
 		}
 	}
 	k.sends = k.sends[:0]
+	k.sendHeals()
 }
 
 // answer queues the outcome for run. The pipeline calls it with its locks held.
@@ -138,6 +157,7 @@ func (k *keeper) unschedule(l *lease) {
 	if l.index != 0 {
 		heap.Remove(&k.leases, l.index-1)
 	}
+	k.healedLocked(l)
 }
 
 // wake signals c, which has capacity 1.

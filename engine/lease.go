@@ -36,6 +36,7 @@ type lease struct {
 	revealed  bool          // others may have the token: it must not be handed over
 	leads     bool          // its holder is a leader: it is not handed over either
 	newcomers bool          // it was handed over to a caller who came after it was granted
+	healed    bool          // a heal was sent (heal.go)
 	handed    int32         // how often it was handed over
 	holders   []*Lock       // several if it is shared; none on the way to the next
 	longest   time.Duration // longest ttl that a master may have been sent
@@ -71,7 +72,7 @@ func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 
 // releaseLocked returns the request that deletes the lease's key, or passes it on where other processes want it.
 func (l *lease) releaseLocked() pipeline.Request {
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: l.shared}
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: l.shared, Healed: l.healed}
 	if l.state.lined && !req.Shared {
 		req.Op, req.Line = pipeline.Pass, l.passLocked(clock.Now())
 		if l.fencing > 0 {
@@ -201,11 +202,11 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 
 // The lease receives the outcomes of its renewals by Decided and Counted, and an extension those of its own.
 func (l *lease) Decided(out pipeline.Outcome) { l.e.keeper.answer(answer{l: l, out: out}) }
-func (l *lease) Counted(granted int)          { l.heldOn.Store(int32(granted)) }
 func (x *extension) Decided(out pipeline.Outcome) {
 	x.lease.e.keeper.answer(answer{l: x.lease, x: x, out: out})
 }
-func (x *extension) Counted(granted int) { x.lease.Counted(granted) }
+func (x *extension) Counted(granted, gone uint64) { x.lease.Counted(granted, gone) }
+func (x *extension) Over() bool                   { return false }
 
 // settle takes the outcome of a renewal or an extension.
 func (l *lease) settle(a answer, now clock.Instant) {
@@ -265,7 +266,7 @@ func (l *lease) onDue(now clock.Instant) {
 		do, again := l.next(now)
 		switch do {
 		case idle:
-			l.e.keeper.schedule(l, again)
+			l.e.keeper.schedule(l, l.e.keeper.healAt(l, now, again))
 			return
 		case warn:
 			l.warnLocked()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -138,6 +139,19 @@ func (e *Engine) renewed(name string, err error) {
 			q.warn(&q.renewals, name, err)
 		}
 	})
+}
+
+// rests notes that a kept lock has come to rest on a bare quorum, or that it no longer does.
+func (q *events) rests(l *lease, bare bool, masters int) {
+	if q == nil || q.logger == nil {
+		return
+	}
+	name, of := l.e.cfg.nameOf(l.name), fmt.Errorf("%d of %d masters have it", masters, len(l.e.cfg.Masters))
+	w := &q.mended
+	if bare {
+		w = &q.bare
+	}
+	q.add(false, func() { q.warn(w, name, of) })
 }
 
 // assumed logs what all processes that share locks must assume alike. Nothing else would show that two of

@@ -139,6 +139,17 @@ func (r *renewal) renewed(start, now clock.Instant) {
 	r.renewAt = now.Add(min(redlock.RenewalInterval(r.ttl), soon))
 }
 
+// hasten moves the next renewal to at, if that is sooner; zero: not. While one is under way it returns at, for later.
+func (r *renewal) hasten(at clock.Instant) (later clock.Instant) {
+	switch {
+	case !r.asked.IsZero():
+		return at
+	case !at.IsZero() && at.Before(r.renewAt):
+		r.renewAt = at
+	}
+	return clock.Instant{}
+}
+
 // failed ends a renewal that too few masters answered.
 func (r *renewal) failed(now clock.Instant, fault error) {
 	r.asked, r.fault = clock.Instant{}, fault

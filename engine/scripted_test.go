@@ -268,7 +268,7 @@ func (s *scripted) Start(req pipeline.Request, to pipeline.Receiver) error {
 		go func() {
 			out := (<-done)[0]
 			to.Decided(out)
-			to.Counted(int(out.Tally.Granted))
+			to.Counted(1<<out.Tally.Granted-1, 0)
 		}()
 	}
 	return err
@@ -343,6 +343,7 @@ func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request, each fun
 
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }
+func (s *scripted) Voted() uint64               { return 0 }
 
 func (s *scripted) Lines(context.Context) bool              { return false }
 func (s *scripted) Listen(_, _ string, _ pipeline.Listener) {}

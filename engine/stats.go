@@ -32,6 +32,8 @@ type Stats struct {
 	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's; not those that Close ended
 	Renewed             uint64 // renewals in the background that a quorum confirmed, those of short leases that were passed on among them
 	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
+	Eroded              int    // locks kept alive that a voting master lacks, now; a Set counts by name
+	Healed              uint64 // times that a master which lacked a lock was given it again (HeldOn)
 	Waiting             int    // goroutines that queue behind others of this process, now
 	EventsDropped       uint64 // events that Observer and Logger missed, being too slow
 
@@ -73,7 +75,7 @@ type counters struct {
 	taken, split, noQuorum, expired                              atomic.Uint64
 	denied                                                       atomic.Uint64
 	released, handedOver, passedOn, notHeld, releasesUnconfirmed atomic.Uint64
-	lost, renewed, renewalsFailed, retries, raised               atomic.Uint64
+	lost, renewed, renewalsFailed, retries, raised, healed       atomic.Uint64
 	overloaded                                                   atomic.Uint64 // refused by acquire itself: the pipeline counts the others
 	waiting                                                      atomic.Int64
 }
@@ -131,6 +133,7 @@ func (e *Engine) stats(p pipeline.Stats) Stats {
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), PassedOn: c.passedOn.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
+		Eroded: e.keeper.erodedNow(), Healed: c.healed.Load(),
 		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),

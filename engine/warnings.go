@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 // the last. A warning is owned by events.run.
 type warning struct {
 	text  string
+	level slog.Level
 	open  bool   // a warnPeriod has begun
 	count int    // in it, not logged
 	lock  string // of the last one, like err
@@ -26,7 +28,7 @@ func (q *events) warn(w *warning, lock string, err error) {
 		return
 	}
 	w.open = true
-	q.logger.Warn(w.text, slog.String("lock", lock), slog.Any("error", err))
+	q.logger.Log(context.Background(), w.level, w.text, slog.String("lock", lock), slog.Any("error", err))
 	q.warnLater(w)
 }
 
@@ -52,7 +54,7 @@ func (q *events) warnAgain(w *warning) {
 // warnCounted logs the warnings that were counted.
 func (q *events) warnCounted(w *warning) {
 	if w.count > 0 {
-		q.logger.Warn(w.text, slog.Int("count", w.count), slog.String("lock", w.lock), slog.Any("error", w.err))
+		q.logger.Log(context.Background(), w.level, w.text, slog.Int("count", w.count), slog.String("lock", w.lock), slog.Any("error", w.err))
 	}
 	w.count, w.lock, w.err = 0, "", nil
 }
@@ -63,7 +65,8 @@ func (q *events) warnLast() {
 	abandoned := q.abandoned
 	q.mu.Unlock()
 	if !abandoned {
-		q.warnCounted(&q.releases)
-		q.warnCounted(&q.renewals)
+		for _, w := range []*warning{&q.releases, &q.renewals, &q.bare, &q.mended} {
+			q.warnCounted(w)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -220,4 +221,5 @@ type deletion struct {
 }
 
 func (d *deletion) Decided(out pipeline.Outcome) { d.out = out }
-func (d *deletion) Counted(granted int)          { d.counted <- granted }
+func (d *deletion) Counted(granted, _ uint64)    { d.counted <- bits.OnesCount64(granted) }
+func (d *deletion) Over() bool                   { return false }

@@ -3,6 +3,7 @@ package groups
 import (
 	"cmp"
 	"context"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ type joint struct {
 
 	mu     sync.Mutex // guards the following
 	outs   []pipeline.Outcome
-	counts []int
+	counts []uint64
 }
 
 func (j *joint) Decided(out pipeline.Outcome) {
@@ -132,15 +133,19 @@ func (j *joint) Decided(out pipeline.Outcome) {
 	}
 }
 
-// Counted reports the smaller count of the two groups for an extend, the larger for a release.
-func (j *joint) Counted(granted int) {
+// Counted reports the votes of the group where fewer masters granted an extend, or more a release. It reports no master
+// that refused: a key that moves is not healed.
+func (j *joint) Counted(granted, _ uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch j.counts = append(j.counts, granted); {
-	case len(j.counts) < 2:
-	case j.op == pipeline.Release:
-		j.to.Counted(slices.Max(j.counts))
-	default:
-		j.to.Counted(slices.Min(j.counts))
+	if j.counts = append(j.counts, granted); len(j.counts) < 2 {
+		return
 	}
+	slices.SortFunc(j.counts, func(a, b uint64) int { return cmp.Compare(bits.OnesCount64(a), bits.OnesCount64(b)) })
+	if j.op == pipeline.Release {
+		slices.Reverse(j.counts)
+	}
+	j.to.Counted(j.counts[0], 0)
 }
+
+func (j *joint) Over() bool { return j.to.Over() }

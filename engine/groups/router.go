@@ -191,6 +191,13 @@ func (r *router) Close() {
 	})
 }
 
+func (r *router) Voted() (n uint64) {
+	for _, g := range r.all {
+		n += g.pipe.Voted()
+	}
+	return n
+}
+
 func (r *router) Stats() (sum pipeline.Stats) {
 	for _, g := range r.all {
 		s := g.pipe.Stats()

@@ -53,6 +53,7 @@ type Pipe interface {
 	Unlisten(token string)
 	Ready(context.Context) error
 	Full() bool
+	Voted() uint64 // how often a master began to vote
 	Stats() pipeline.Stats
 	Refuse()
 	Close()

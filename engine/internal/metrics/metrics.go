@@ -96,6 +96,8 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 	counter("muxlock.passed_on", "{lock}", "Confirmed releases that gave the lock to another process in line.", s.PassedOn)
 	counters("muxlock.renewals", "{lock}", "Renewals in the background. not_confirmed: they are tried again.",
 		part{"confirmed", s.Renewed}, part{"not_confirmed", s.RenewalsFailed})
+	now("muxlock.eroded", "{lock}", "Locks kept alive that a voting master lacks. Alert on it a minute after all vote.", s.Eroded)
+	counter("muxlock.healed", "{time}", "Times that a master which lacked a lock was given it again.", s.Healed)
 	now("muxlock.waiting", "{goroutine}", "Goroutines in line behind others of this process.", s.Waiting)
 	counter("muxlock.events_dropped", "{event}", "Events that Observer and Logger were too slow for.", s.EventsDropped)
 	counter("muxlock.rounds", "{round}", "Batches formed; each is sent to all masters that are up.", s.Rounds)

@@ -334,7 +334,7 @@ var engines = []fault{
 	},
 	{
 		what: "the keeper sleeps through a suspend", file: "engine/keeper.go",
-		old: "return min(max(0, k.leases[0].due.Left(now)), longestSleep)", new: "return max(0, k.leases[0].due.Left(now))",
+		old: "return min(max(0, k.leases[0].due.Left(now)), longest)", new: "_ = longest\n\treturn max(0, k.leases[0].due.Left(now))",
 		tests: "engine TestKeeperSleepsForASecondAtMostWhileItHasLeases",
 	},
 	{

@@ -20,7 +20,7 @@ type fault struct {
 
 // faults are all.
 func faults() (all []fault) {
-	for _, of := range [][]fault{rules, pipelines, engines, lua} {
+	for _, of := range [][]fault{rules, pipelines, engines, heals, lua} {
 		all = append(all, of...)
 	}
 	return all

@@ -194,7 +194,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "renewals wait in line with acquires", file: "pipeline/queue.go",
-		old: "Extend: 1, Intend: 1, Acquire: 2", new: "Extend: 2, Intend: 1, Acquire: 2",
+		old: "case q.IsNew():", new: "case q.IsNew(), q.Op == Extend:",
 		tests: "pipeline TestReleasesComeFirstThenExtendsThenAcquires",
 	},
 	{
@@ -264,7 +264,12 @@ var pipelines = []fault{
 	},
 	{
 		what: "a token in line is in doubt in its first round alone", file: "pipeline/internal/pending/releases.go",
-		old: " || q.Op == conn.Pass && q.Origin.Since(1)", new: "",
+		old: "(q.Op == conn.Pass || q.Healed)", new: "q.Healed",
+		tests: "pipeline/internal/pending TestNoLockIsLeftInAnyShortHistory",
+	},
+	{
+		what: "a healed lock is in doubt in its first round alone", file: "pipeline/internal/pending/releases.go",
+		old: "(q.Op == conn.Pass || q.Healed)", new: "q.Op == conn.Pass",
 		tests: "pipeline/internal/pending TestNoLockIsLeftInAnyShortHistory",
 	},
 	{
@@ -379,7 +384,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a reader behind a writer is released as a writer", file: "pipeline/internal/conn/commands.go",
-		old: "return q.Shared == other.Shared && (", new: "return (",
+		old: "return q.Shared == other.Shared && q.Heal", new: "return q.Heal",
 		tests: "pipeline/internal/conn TestRequestsOfARunAreAlike",
 	},
 	{
