@@ -26,8 +26,14 @@ import (
 //	join ----> in line --pushes or replies of a quorum--> held
 //	 ^          |  | ^
 //	 |          |  '-' stay: some time has passed, the name may be free, or only some masters have granted
-//	 '- passed -+-- the votes are split, or a master does not have the place
+//	 '- passed -+-- the votes are split, another has the lock, or a master does not have the place
 //	            '-- ctx ends, or too few masters answer --> passed, and no lock
+//
+// A master that lost the key of a lock is free, and its key is to be the holder's again. So a request asks to be queued
+// only, unless the place may take the name: a quorum was free or granted to the place at the last answers (line.MayTake).
+// A place that finds a quorum free asks again at once. These requests may be granted whatever was answered: the first of
+// a caller, since nothing is known; one after an alarm or the holder's word; one of the leader of a split vote. What such a
+// request is granted beside a lock is deleted, and the place joins again with a fresh token and its age.
 type place struct {
 	c       *contender
 	token   string
@@ -46,6 +52,9 @@ type place struct {
 	rules    line.Place[clock.Instant]
 	seats    []line.Seat[clock.Instant] // by master, like values, firsts and seconds
 	values   []string                   // the holder's token, as last heard
+	free     uint64                     // masters that were free at the last answers, one bit each
+	mayTake  bool                       // the next request may be granted, whatever was answered
+	queued   bool                       // the last request was to be queued only
 	firsts   []string                   // in line behind this place
 	seconds  []string
 	due      clock.Instant // when timer fires
@@ -96,24 +105,31 @@ func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err erro
 	began := later(c.asked, c.state.term)
 	c.state.shard.unlock()
 	var before []string // the masters' values of the name when the previous place ended
+	var free uint64     // the masters that were free then
 	stuck := 0          // places in a row whose vote was split by the same token
 	for again := true; again; {
 		p := c.newPlace(began)
+		p.free, p.mayTake = free, before == nil
 		p.settled, p.patience = stuck, stuck
 		var cancel context.CancelFunc
 		p.ctx, cancel = context.WithCancel(ctx)
 		var leader string
 		lock, next, leader, err = p.wait(ctx)
-		if again = lock == nil && err == nil && next.kind == nil; again && c.made == c.most {
+		again = lock == nil && err == nil && next.kind == nil
+		makesRoom := again && p.anothersLock()
+		switch {
+		case makesRoom:
+			c.made-- // it counted when it joined
+		case again && c.made == c.most:
 			next.kind, again = ErrTaken, false
 		}
 		cancel()
-		p.leave(lock != nil, leader)
+		p.leave(lock != nil, pipeline.Line{Named: [2]string{leader}, Nobody: makesRoom})
 		stays := func(v string) bool { return v != "" && slices.Contains(before, v) } // not ours: each place has a token of its own
-		if stuck = min(stuck+1, 10); !p.split || !slices.ContainsFunc(p.values, stays) {
+		if stuck = min(stuck+1, 10); !p.split || makesRoom || !slices.ContainsFunc(p.values, stays) {
 			stuck = 0
 		}
-		before = p.values
+		before, free = p.values, p.free
 		if again && (leader != "" || stuck > 0) { // it may stand in another line, with fencing or without, or be gone
 			err = c.e.pause(ctx, p.strayDelay(stuck+1))
 			again = err == nil
@@ -134,8 +150,16 @@ func (c *contender) newPlace(began clock.Instant) *place {
 	return p
 }
 
-// leave ends the place. Unless it was taken, its token is passed: to the leader of a split vote, else to the next in line.
-func (p *place) leave(taken bool, leader string) {
+// anothersLock reports whether another token has a quorum, as last heard.
+func (p *place) anothersLock() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next, _ := line.Settle(p.token, p.values, p.quorum)
+	return next == line.GiveBack
+}
+
+// leave ends the place. Unless it was taken, its token is passed: to the leader of a split vote, to nobody, or to the next in line.
+func (p *place) leave(taken bool, pass pipeline.Line) {
 	p.mu.Lock()
 	p.rules.GiveUp() // or it is taken: nothing is heard any more
 	p.timer.Stop()
@@ -145,7 +169,7 @@ func (p *place) leave(taken bool, leader string) {
 	if !taken && p.origin != pipeline.OriginUnknown {
 		p.c.e.at(p.c.name).Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
-			Line: &pipeline.Line{Named: [2]string{leader}},
+			Line: &pass,
 		})
 	}
 }
@@ -196,6 +220,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	defer cancel()
 	p.mu.Lock()
 	p.split = line.Live(p.seats, now, p.fenced) != 0
+	may := p.mayTake || p.mayTakeLocked(now)
 	switch {
 	case p.told.IsZero():
 	case p.told.Reached(now):
@@ -203,7 +228,10 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	default:
 		next = min(next, p.told.Left(now))
 	}
-	l := &pipeline.Line{Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: line.Stale(c.ttl), Stay: stay, Waited: waited, Told: told}
+	p.free, p.mayTake, p.queued = 0, false, !may && !told
+	l := &pipeline.Line{
+		Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: line.Stale(c.ttl), Stay: stay, Waited: waited, Told: told, Queued: p.queued,
+	}
 	p.due = now.Add(next)
 	p.timer.Reset(next)
 	if stay { // an abandoned join would be passed by the pipeline
@@ -272,11 +300,12 @@ func (p *place) settle() (again bool, leader string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.enough = nil
-	some := line.Live(p.seats, clock.Now(), p.fenced) != 0
+	now := clock.Now()
+	some := line.Live(p.seats, now, p.fenced) != 0
 	switch {
 	case p.missing, !some && p.fenced && slices.Contains(p.values, p.token): // the latter: grants were lost with their fencing tokens
 		return true, ""
-	case !some || !p.split:
+	case !some || !p.split || p.queued && p.mayTakeLocked(now): // the last one: it asks again at once
 		return false, ""
 	}
 	next, leader := line.Settle(p.token, p.values, p.quorum)
@@ -285,8 +314,9 @@ func (p *place) settle() (again bool, leader string) {
 		if p.settled++; p.settled > mostSettled {
 			return true, ""
 		}
+		p.mayTake = true
 	case line.GiveBack:
-		p.patience = min(p.patience+1, 10)
+		return true, ""
 	case line.Yield:
 		return true, leader
 	}
@@ -320,6 +350,9 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 		p.grantedLocked(master, a)
 	case pipeline.InLine:
 		p.values[master] = a.Value
+		if p.free &^= 1 << master; a.Value == "" {
+			p.free |= 1 << master
+		}
 		if a.Value != "" && a.Value != pipeline.Readers && !token.Ours(a.Value) {
 			p.strange = clock.Now()
 		}
@@ -342,10 +375,19 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 			p.watches.Go(p.look)
 		}
 	case pipeline.Free:
+		p.free |= 1 << master
 		if p.told.IsZero() { // else it is left open
 			p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
 		}
 	}
+	if answer := a.Kind == pipeline.InLine || a.Kind == pipeline.Has; answer && p.queued && p.told.IsZero() && p.mayTakeLocked(clock.Now()) {
+		p.soonerLocked(0) // unless it is left open
+	}
+}
+
+// mayTakeLocked reports whether the place may take the name, by the last answers.
+func (p *place) mayTakeLocked(now clock.Instant) bool {
+	return line.MayTake(p.free, line.Live(p.seats, now, p.fenced), p.quorum)
 }
 
 func (p *place) grantedLocked(master int, a pipeline.Answer) {
@@ -395,6 +437,7 @@ func (p *place) watch() {
 	defer p.mu.Unlock()
 	if p.watched = false; err == nil && p.told.IsZero() { // else it is left open
 		p.overtook = true // unless it gets the name now
+		p.mayTake = true
 		p.soonerLocked(0)
 	}
 }

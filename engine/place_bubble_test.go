@@ -212,13 +212,13 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []pipeline.Answer // by those that granted, and those that did not
 		asks    int               // in a fifth of a second
-		passes  bool              // the token
-		leader  string            // to this one
+		leader  string            // the token is passed to this one
+		nobody  bool              // to nobody
 	}{
-		"ours are the most":   {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("b"), inLineBehind("c")}, 2 + mostSettled + 1, true, ""},
-		"another has more":    {[]pipeline.Answer{has, inLineBehind("a"), inLineBehind("a"), inLineBehind("b"), {}}, 3, true, "a"},
-		"another has as many": {[]pipeline.Answer{has, has, inLineBehind("!"), inLineBehind("!"), inLineBehind("b")}, 3, true, "!"}, // it sorts before tokens
-		"another has it":      {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("a"), inLineBehind("a")}, 6, false, ""},
+		"ours are the most":   {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("b"), inLineBehind("c")}, 2 + mostSettled + 1, "", false},
+		"another has more":    {[]pipeline.Answer{has, inLineBehind("a"), inLineBehind("a"), inLineBehind("b"), {}}, 3, "a", false},
+		"another has as many": {[]pipeline.Answer{has, has, inLineBehind("!"), inLineBehind("!"), inLineBehind("b")}, 3, "!", false}, // it sorts before tokens
+		"another has it":      {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("a"), inLineBehind("a")}, 3, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := ""
@@ -235,13 +235,10 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 				time.Sleep(200 * time.Millisecond)
 				requireOpen(t, got, "some grants are no lock")
 				require.InDelta(t, c.asks, l.asked(), 1, "jitter")
-				if !c.passes {
-					require.Empty(t, l.passed())
-					return
-				}
 				require.Len(t, l.passed(), 1)
 				require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
 				require.Equal(t, c.leader, l.passed()[0].Line.Named[0])
+				require.Equal(t, c.nobody, l.passed()[0].Line.Nobody)
 				if c.leader != "" {
 					require.GreaterOrEqual(t, l.times()[2].Sub(l.times()[1]), 4*time.Millisecond, "the leader asks first")
 				}
@@ -249,9 +246,96 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 				require.NotEqual(t, l.requests()[0].Token, last.Token)
 				require.False(t, last.Line.Stay)
 				require.Equal(t, l.times()[len(l.times())-1].Sub(l.times()[0]), last.Line.Waited, "its age goes on")
+				require.True(t, last.Line.Queued, "it would be granted what it gave up")
 			})
 		})
 	}
+}
+
+func TestWaiterAsksToBeGrantedOnlyWhatItCouldHold(t *testing.T) {
+	free, has, its := inLineBehind(""), pipeline.Answer{Kind: pipeline.Has, Lease: e10}, inLineBehind(ours)
+	for name, c := range map[string]struct {
+		answers []pipeline.Answer // to all but the first two requests
+		asks    int               // beyond these, at least
+		queued  []bool            // of these
+	}{
+		"a minority is free":               {[]pipeline.Answer{free, free, its, its, its}, 2, []bool{true, true}},
+		"who does not answer is not free":  {[]pipeline.Answer{free, free, {}, its, its}, 2, []bool{true, true}},
+		"readers are not free":             {[]pipeline.Answer{free, free, inLineBehind(pipeline.Readers), its, its}, 2, []bool{true, true}},
+		"a quorum is free":                 {[]pipeline.Answer{its, its, free, free, free}, 3, []bool{true, false, false}},
+		"with a grant of ours it would be": {[]pipeline.Answer{its, its, free, free, has}, 2, []bool{true, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+				if n <= 2 {
+					return all(its)
+				}
+				return c.answers
+			}
+			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				time.Sleep(1700 * time.Millisecond)
+				require.False(t, l.requests()[0].Line.Queued, "nothing is known")
+				require.True(t, l.requests()[1].Line.Queued)
+				require.GreaterOrEqual(t, l.asked(), 2+len(c.queued), "%v", l.times())
+				for i, queued := range c.queued {
+					require.Equal(t, queued, l.requests()[2+i].Line.Queued, "request %d", 2+i)
+				}
+				require.GreaterOrEqual(t, l.asked(), 2+c.asks)
+				if !c.queued[1] {
+					require.Equal(t, time.Millisecond, l.times()[3].Sub(l.times()[2]), "at once: the answer takes as long")
+				}
+				requireOpen(t, got, "nobody granted it")
+			})
+		})
+	}
+}
+
+func TestAlarmsAndWordsOfTheHolderAskToBeGranted(t *testing.T) {
+	for name, c := range map[string]struct {
+		rank  int
+		heard pipeline.AnswerKind // by a quorum
+	}{
+		"an alarm":                 {rank: 0},
+		"the name is left open":    {1, pipeline.Opened},
+		"a quorum says it is free": {1, pipeline.Free},
+	} {
+		t.Run(name, func(t *testing.T) {
+			standing(t, func(int, pipeline.Request) []pipeline.Answer {
+				return all(pipeline.Answer{Kind: pipeline.InLine, Rank: c.rank, Value: ours})
+			}, func(t *testing.T, l *liners, _ *Engine, _ <-chan acquired) {
+				time.Sleep(2 * time.Millisecond) // it has the answers
+				for m := range 3 {
+					if c.heard != 0 {
+						l.hears(m, pipeline.Answer{Kind: c.heard})
+					}
+				}
+				time.Sleep(30 * time.Millisecond)
+				require.GreaterOrEqual(t, l.asked(), 2)
+				require.False(t, l.requests()[1].Line.Queued)
+			})
+		})
+	}
+}
+
+func TestPlaceThatAMasterLostBesideALockIsOfferedToNobody(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		a := all(inLineBehind(ours))
+		if n%2 == 0 {
+			a[4] = pipeline.Answer{Kind: pipeline.Missing}
+		}
+		return a
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(10 * time.Second)
+		requireOpen(t, got, "what a master lost is no attempt that failed")
+		require.Greater(t, len(l.passed()), 5)
+		for _, pass := range l.passed() {
+			require.True(t, pass.Line.Nobody)
+		}
+		for _, wait := range l.requests()[1:] {
+			require.True(t, wait.Line.Queued)
+		}
+	}, func(c *Config) { c.MaxAttempts = 2 })
 }
 
 func TestTokenThatNobodyGivesUpKeepsNobodyAskingAllTheTime(t *testing.T) {

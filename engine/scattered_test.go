@@ -34,13 +34,16 @@ func newFakes(t *testing.T, n int) *fakes {
 }
 
 // engine returns one whose requests take path on their way to a master. The way back takes no time.
-func (f *fakes) engine(path func() time.Duration) *Engine {
+func (f *fakes) engine(path func() time.Duration, changes ...func(*Config)) *Engine {
 	paths := make(map[string]*faultconn.Link)
 	for _, address := range f.addresses {
 		paths[address] = faultconn.NewLink()
 		paths[address].DelayRequests(path())
 	}
 	cfg := Config{Masters: f.addresses}
+	for _, change := range changes {
+		change(&cfg)
+	}
 	cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
 		conn, err := f.servers[address].Dial(ctx, address, d, c)
 		if err != nil {
@@ -55,8 +58,8 @@ func (f *fakes) engine(path func() time.Duration) *Engine {
 }
 
 // near returns an engine to which all masters are as far.
-func (f *fakes) near(there time.Duration) *Engine {
-	return f.engine(func() time.Duration { return there })
+func (f *fakes) near(there time.Duration, changes ...func(*Config)) *Engine {
+	return f.engine(func() time.Duration { return there }, changes...)
 }
 
 // scattered returns engines, each with paths of its own to five masters: there they take from near to far.
