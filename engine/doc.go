@@ -71,9 +71,20 @@
 //   - a majority of the masters answers that the key is gone or another's, or
 //   - the engine is closed.
 //
+// A master that waits after a restart does not count among that majority: it has lost its data, and knows nothing. So if a
+// majority of the masters was restarted, the loss is noticed when validity ends, not at the next renewal.
+//
 // A lost lock never comes back: extend creates no key, and an extend that is answered too late is
 // undone. WarnBefore warns before validity ends, and again after each extend that moved the end.
 // HeldOn returns how many masters still have the key.
+//
+// A lock that is held for long regains the masters that it lost: those that were restarted empty, or were away for longer
+// than its ttl. After an extend, masters that vote and have no key are asked for the lock again, with its token. That is
+// no vote, and moves no validity; the next extend counts it. When a master votes again, the locks that it lacks are renewed
+// within a second. So a lock outlasts the restart of every master, one after another, each once all vote and Stats.Eroded is 0.
+// Waiters in line leave such a master's key to the holder. Not healed are locks younger than a quarter of their ttl, those
+// whose token other processes may know (Lock.Reveal, Adopt), and, in package groups, names that move. Processes of older
+// versions do not heal, and their waiters take the freed keys; update in any order.
 //
 // # Fencing
 //

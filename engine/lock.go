@@ -67,7 +67,7 @@ func (l *Lock) Fence() uint64 { return cmp.Or(l, noLock).fence }
 // comparison by hand. The token is a secret: the engine prints it nowhere.
 //
 // Others may use the token at any later time. So Release deletes such a lock at the masters, and never
-// hands it over within this process. After a hand-over the token belongs to the next holder, and Reveal
+// hands it over within this process. Nor does the lock regain masters that lost it. After a hand-over the token belongs to the next holder, and Reveal
 // returns "". No I/O.
 func (l *Lock) Reveal() string {
 	l = cmp.Or(l, noLock)
@@ -104,8 +104,8 @@ func (l *Lock) Until() time.Time {
 }
 
 // HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before
-// the acquire was decided, or from the latest renewal or Extend. If masters stays at a quorum, total/2+1, one
-// more failure may cost the lock. No I/O.
+// the acquire was decided, or from the latest renewal or Extend, and what was healed since (package comment, Life of a
+// lock). If masters stays at a quorum, total/2+1, one more failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	l = cmp.Or(l, noLock)
 	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
@@ -246,8 +246,8 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 }
 
 // Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A master that no
-// longer has our token does not count, and does not get it again. A ttl shorter than what is left
-// succeeds and changes nothing. Extend blocks until the verdict, at most about twice
+// longer has our token does not count; it may get it again afterwards (package comment, Life of a lock).
+// A ttl shorter than what is left succeeds and changes nothing. Extend blocks until the verdict, at most about twice
 // Config.MasterTimeout, or until ctx ends. ctx ends only the wait: Until may still move. A lock has one
 // Extend under way at a time. A call that asks for no later end shares its outcome; other calls wait for
 // it first. KeepAlive goes on with the longest ttl that the holder has asked for.

@@ -129,7 +129,7 @@ func (g *generator) command(lease func() string) []string {
 		if rng.IntN(2) == 0 {
 			keys, fencing = append(keys, set, admitted), []string{description()}
 		}
-		return eval(scripts.Shared, keys, slices.Concat(fencing, many(entries, token), runs(func() string { return pick(lease(), lease(), "+"+lease(), "!"+lease(), "!0") }))...)
+		return eval(scripts.Shared, keys, slices.Concat(fencing, many(entries, token), runs(func() string { return pick(lease(), lease(), "+"+lease(), "*"+lease(), "!"+lease(), "!0") }))...)
 	}
 	return eval(scripts.Trial, []string{"trial"})
 }
