@@ -75,7 +75,7 @@ func (l *Load) Close() error {
 // Progress and Begin. The run ends with an error at the first bad reply or broken connection, or
 // if a master has not answered two seconds after the end. A Load runs once: its histograms go on.
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
-	var now phase
+	var now atomic.Int32
 	g, gctx := errgroup.WithContext(ctx)
 	for _, w := range l.workers {
 		g.Go(func() error { return w.run(&now) })
@@ -143,9 +143,7 @@ func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration,
 // pointLeast is the shortest last interval of a series.
 const pointLeast = 100 * time.Millisecond
 
-// phase is read by the workers between two batches.
-type phase = atomic.Int32
-
+// The phases of a run, which the workers read between two batches.
 const (
 	warming int32 = iota
 	measuring
@@ -160,7 +158,7 @@ type worker struct {
 	acquire, release, cycle *bench.Histogram
 }
 
-func (w *worker) run(now *phase) error {
+func (w *worker) run(now *atomic.Int32) error {
 	start := time.Now()
 	for {
 		middle, err := w.conn.cycle()
