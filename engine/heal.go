@@ -33,8 +33,8 @@ const (
 	mostHealRetries = 4 // then the next renewal finds out
 	// votesPeriod is how often the keeper looks whether a master votes again, while a lease lacks one.
 	votesPeriod = 25 * time.Millisecond
-	// A lease is renewed soon after a master votes again: within leastSpread to mostSpread, by their number.
-	leastSpread, mostSpread = 100 * time.Millisecond, time.Second
+	// Leases are renewed soon after a master votes again: within leastSpread to mostSpread, by their number.
+	leastSpread, mostSpread = 30 * time.Millisecond, time.Second
 	spreadEach              = 50 * time.Microsecond
 	// healFrom is the part of its ttl from which on a lease is healed: most leases end before.
 	healFrom = 4
