@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,15 +11,15 @@ import (
 
 // A healer receives the outcome of a heal.
 type healer struct {
-	granted, gone uint64
-	over, counted bool
+	over    atomic.Bool
+	counted chan [2]uint64 // granted, gone
 }
 
-func (*healer) Decided(Outcome) {}
-func (h *healer) Counted(granted, gone uint64) {
-	h.granted, h.gone, h.counted = granted, gone, true
-}
-func (h *healer) Over() bool { return h.over }
+func newHealer() *healer { return &healer{counted: make(chan [2]uint64, 1)} }
+
+func (*healer) Decided(Outcome)                {}
+func (h *healer) Counted(granted, gone uint64) { h.counted <- [2]uint64{granted, gone} }
+func (h *healer) Over() bool                   { return h.over.Load() }
 
 func heal(name string, to uint64) Request {
 	return Request{Op: Acquire, Heal: true, Among: to, Contended: true, Name: name, Token: "token of " + name, TTL: time.Hour}
@@ -27,17 +28,15 @@ func heal(name string, to uint64) Request {
 func TestAHealGoesToTheMastersThatLackTheLock(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
-		b.p.limit = 0 // no room for new locks
-		h := &healer{}
+		b.p.acquires.Add(int64(b.p.limit)) // no room for new locks
+		h := newHealer()
 		require.NoError(t, b.p.Start(heal("a", 0b01010), h))
-		time.Sleep(testTimeout)
-		require.True(t, h.counted)
-		require.EqualValues(t, 0b01010, h.granted)
-		require.Zero(t, h.gone, "the others were not asked")
+		require.Equal(t, [2]uint64{0b01010, 0}, <-h.counted, "the others were not asked")
 		for i, f := range b.fakes {
 			require.Equal(t, i%2, len(f.commands("a")), f.address)
 		}
-		require.Zero(t, b.p.acquires.Load())
+		require.EqualValues(t, b.p.limit, b.p.acquires.Load())
+		b.p.acquires.Add(int64(-b.p.limit))
 	})
 }
 
@@ -46,12 +45,12 @@ func TestAHealIsDroppedOnceItsLeaseIsOver(t *testing.T) {
 		b.started()
 		other := side(func() { b.mustAcquire("other") })
 		synctest.Wait()
-		h := &healer{}
+		h := newHealer()
 		require.NoError(t, b.p.Start(heal("a", 1), h)) // waits for room
-		h.over = true
+		h.over.Store(true)
 		other()
 		b.cycle("later")
 		require.Empty(t, b.fakes[0].commands("a"))
-		require.False(t, h.counted)
+		require.Empty(t, h.counted)
 	})
 }
