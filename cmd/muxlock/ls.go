@@ -91,7 +91,7 @@ func slotsOf(name string, n int) (permits []lockKey) {
 type listed struct {
 	judged
 	Slot *int `json:"slot,omitempty"` // of a permit
-	On   int  `json:"on"`             // number of masters that have a value
+	On   int  `json:"on"`             // number of masters that have the majority's value; if there is none, any value
 	of   int  // number of masters of its group
 }
 
@@ -200,12 +200,13 @@ func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (found []list
 	for n, key := range keys {
 		all.Go(func() error {
 			i, err := admin.InspectPermit(ctx, e, key.name, key.slot)
-			l := listed{judged: stateOf(i, err).judged, of: len(i.Masters)}
+			v := stateOf(i, err)
+			l := listed{judged: v.judged, of: len(i.Masters)}
 			if key.slot >= 0 {
 				l.Slot = &key.slot
 			}
-			for _, m := range i.Masters {
-				if m.Value != "" && m.Left != admin.NoExpiry { // a lock expires; other keys may not
+			for n, m := range i.Masters {
+				if m.Value != "" && m.Left != admin.NoExpiry && !v.Masters[n].Lacks { // a lock expires; other keys may not
 					l.On++
 				}
 			}

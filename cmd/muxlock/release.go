@@ -99,6 +99,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 		}
 		return exit{exitFree, fmt.Sprintf("nobody holds %q", name)}
 	case !f.yes:
+		was.noteVotes(locks.Stats().Masters)
 		was.text(log)
 		if !yes(log, "Release it? [y/N] ") {
 			return exit{exitRun, "not released"}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,12 @@ Verdicts and exit codes are about the lock, not about permits:
   split    4  neither: several contenders came at once, or masters have lost a value
   unknown  1  too few masters answered, or the key holds something else than a lock
 The exit code is also 1 if it is not known who has permits.
-LEFT is how long a majority will keep the value unless the holder renews it.`,
+LEFT is how long a majority will keep the value unless the holder renews it.
+
+A held lock that a master lacks (it answered, and has no or another value) may not outlast
+the restart of another master. Status names such masters, and says whether they vote on new
+locks, as clients with the same settings see it (--fencing). A lock that is renewed regains a
+master once it votes.`,
 		Example: `  muxlock status jobs/nightly
   muxlock status -o json jobs/nightly | jq -r .holder`,
 		Args:              usageArgs(oneName),
@@ -55,6 +61,7 @@ LEFT is how long a majority will keep the value unless the holder renews it.`,
 			}
 			defer locks.Close()
 			v := stateOf(i, err)
+			v.noteVotes(locks.Stats().Masters)
 			var unknown []error
 			v.Permits, unknown = lookAt(cmd.Context(), locks, slotsOf(args[0], 64))
 			err = cmp.Or(err, cmp.Or(unknown...))
@@ -132,6 +139,11 @@ type holds struct {
 	Error   string `json:"error"`
 
 	ReaderList []reader `json:"reader_list"`
+
+	Lacks     bool   `json:"lacks"`       // it answered, and has not the value, or not all readers, that a majority has
+	Votes     bool   `json:"votes"`       // on new locks
+	VotesInMs *int64 `json:"votes_in_ms"` // null: it votes, or it is not known when it will
+	NoVote    string `json:"no_vote"`     // why it does not vote
 }
 
 // A reader is one of those who share a name at a master.
@@ -166,6 +178,7 @@ func stateOf(i admin.Inspection, err error) state {
 		}
 		v.Masters = append(v.Masters, h)
 	}
+	v.noteLacking()
 	switch {
 	case err != nil:
 		v.Verdict = isUnknown
@@ -175,6 +188,39 @@ func stateOf(i admin.Inspection, err error) state {
 		v.Verdict = isFree
 	}
 	return v
+}
+
+// noteLacking notes which masters lack the value, or a reader, that a majority has.
+func (v *state) noteLacking() {
+	on := map[string]int{} // number of masters that have a value
+	for _, m := range v.Masters {
+		for _, r := range m.all() {
+			on[r.Value]++
+		}
+	}
+	delete(on, "")
+	for n, m := range v.Masters {
+		for value, count := range on {
+			if count >= quorum.Size(len(v.Masters)) && m.State != isUnknown && !slices.ContainsFunc(m.all(), func(r reader) bool { return r.Value == value }) {
+				v.Masters[n].Lacks = true
+			}
+		}
+	}
+}
+
+// noteVotes notes which masters vote.
+func (v *state) noteVotes(masters []engine.MasterStats) {
+	for _, m := range masters {
+		n := slices.IndexFunc(v.Masters, func(h holds) bool { return h.Address == m.Address })
+		switch {
+		case n < 0: // it is of another group
+		case m.Cause == nil:
+			v.Masters[n].Votes = true
+		default:
+			v.Masters[n].VotesInMs = milliseconds(!m.VotesFrom.IsZero(), max(0, time.Until(m.VotesFrom)))
+			v.Masters[n].NoVote = plain(m.Cause.Error())
+		}
+	}
 }
 
 // milliseconds returns the time left; nil for a lock that is not held or never expires.
@@ -212,7 +258,7 @@ func plural(n int, one, several string) string {
 func (v state) text(w io.Writer) {
 	on := 0
 	for _, m := range v.Masters {
-		if m.State == isHeld {
+		if m.State == isHeld && !m.Lacks {
 			on++
 		}
 	}
@@ -230,6 +276,22 @@ func (v state) text(w io.Writer) {
 		}
 		if v.LeftMs != nil {
 			fmt.Fprintf(w, ", for %s unless it is renewed", shownLeft(v.LeftMs))
+		}
+		what := "it"
+		if v.Readers > 0 {
+			what = "a reader"
+		}
+		for _, m := range v.Masters {
+			votes := "does not vote"
+			switch {
+			case !m.Lacks:
+				continue
+			case m.Votes:
+				votes = "votes"
+			case m.VotesInMs != nil:
+				votes = "votes in " + shownLeft(m.VotesInMs)
+			}
+			fmt.Fprintf(w, "; %s lacks %s, and %s", m.Address, what, votes)
 		}
 	case on > 0 && v.Verdict != isUnknown:
 		fmt.Fprintf(w, ", although %d of %d masters have a value", on, len(v.Masters))

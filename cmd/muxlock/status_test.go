@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,75 @@ func TestStatusTellsFreeSplitAndUnknownApart(t *testing.T) {
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stdout, "key holds no lock: WRONGTYPE")
 	require.Contains(t, stderr, "connection refused")
+}
+
+func TestStatusSaysWhichMasterLacksALockAndWhetherItVotes(t *testing.T) {
+	t.Parallel()
+	s := ownSet(t)
+	trusted, young := s.env, append(slices.Clone(s.env), "MUXLOCK_NEW_MASTERS=false")
+	third := s.masters[2].Addr()
+	lacks := func(want bool, text string) holds {
+		t.Helper()
+		var v state
+		require.Zero(t, s.document(t, &v, "status", "name"))
+		require.False(t, v.Masters[0].Lacks)
+		require.False(t, v.Masters[1].Lacks)
+		require.Equal(t, want, v.Masters[2].Lacks)
+		stdout, _, _ := s.run(t, "status", "name")
+		require.Regexp(t, text, stdout)
+		return v.Masters[2]
+	}
+	redistest.Put(t, s.masters[:2], "name", "one")
+	h := lacks(true, "^name is held on 2 of 3 masters, for [0-9.ms]+ unless it is renewed; "+third+" lacks it, and votes\n(.*\n)*"+third+" +free +\n$")
+	require.True(t, h.Votes)
+	require.Empty(t, h.NoVote)
+	s.env = young
+	h = lacks(true, "; "+third+" lacks it, and votes in [0-9.]+s\n")
+	require.False(t, h.Votes)
+	require.Less(t, *h.VotesInMs, int64(31302))
+	require.Contains(t, h.NoVote, "no vote for another ")
+	s.env = trusted
+	redistest.Put(t, s.masters[2:], "name", "another")
+	lacks(true, "^name is held on 2 of 3 masters, .*; "+third+" lacks it, and votes\n")
+	stdout, _, _ := s.run(t, "ls")
+	require.Regexp(t, "name +held +2 of 3", stdout, "another's key is none of the holder's")
+	redistest.Command(t, s.masters[2], "SET", "name", "one", "PX", "60000")
+	lacks(false, "^name is held on 3 of 3 masters, for [0-9.ms]+ unless it is renewed\n")
+	redistest.Down(t, s.masters[2])
+	h = lacks(false, "^name is held on 2 of 3 masters, for [0-9.ms]+ unless it is renewed\n(.*\n)*"+third+" +unknown +.*refused")
+	require.False(t, h.Votes)
+	require.Nil(t, h.VotesInMs)
+	require.Contains(t, h.NoVote, "refused")
+}
+
+func TestStatusSaysWhichMasterLacksAReader(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for range 2 {
+		reader, err := s.engine(t).AcquireShared(t.Context(), "name", 0)
+		require.NoError(t, err)
+		require.NoError(t, reader.KeepAlive(0))
+	}
+	require.Eventually(t, func() bool { // on all masters
+		stdout, _, _ := s.run(t, "status", "name")
+		return strings.Contains(stdout, " on 3 of 3 masters by 2 readers")
+	}, limit, time.Millisecond)
+	redistest.Command(t, s.masters[0], "ZPOPMAX", "name")
+	stdout, _, code := s.run(t, "status", "name")
+	require.Zero(t, code)
+	require.Regexp(t, "^name is held on 2 of 3 masters by 2 readers, .*; "+s.masters[0].Addr()+" lacks a reader, and votes\n", stdout)
+}
+
+// By its uptime, the restarted master would be as one that has granted a lock just now: with fencing the mark counts.
+func TestStatusOfMastersWithFencingKnowsWhoIsAdmitted(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "30s")
+	s := &set{servers, []string{"MUXLOCK_MASTERS=" + addrs, "MUXLOCK_FENCING=true", "MUXLOCK_MASTER_TIMEOUT=2s"}}
+	redistest.Put(t, servers, "name", "one")
+	restart(t, servers[1])
+	stdout, stderr, code := s.run(t, "status", "name")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, "^name is held on 2 of 3 masters, .*; "+servers[1].Addr()+" lacks it, and (votes in [0-9.]+s|does not vote)\n", stdout)
 }
 
 func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
