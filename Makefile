@@ -15,7 +15,7 @@ WAITS      ?= 20
 BENCHARGS  ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload denied validate model planted mutants prove test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate model planted mutants rolling prove test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -92,6 +92,9 @@ fuzz: setup ## each fuzz target for FUZZTIME
 
 microbench: setup ## go test -bench: the round, the cycle, folding, the scripts
 	$(GO) test -run '^$$' -bench . -skip 'Burst|Overload|Denied' -benchtime 1s ./engine ./pipeline ./scripts ./bench
+
+rolling: setup ## a kept lock through 50 restarts and 50 outages of real masters in each setting, and holders that are killed meanwhile; 50 minutes
+	MUXLOCK_ROLLS=50 $(GO) test -count=1 -timeout 3h -parallel 3 -v ./internal/testing/rolling
 
 profile: setup ## CPU profile of the engine at 1024 workers, as a list
 	$(GO) test -run '^$$' -bench '^BenchmarkCycle$$/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine

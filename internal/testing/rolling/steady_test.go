@@ -1,0 +1,67 @@
+package rolling
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/wire"
+)
+
+// callsOf returns how often each command was called at a master.
+func callsOf(t *testing.T, master *redisserver.Server) map[string]int {
+	calls := make(map[string]int)
+	info, err := wire.Ask(t.Context(), "redis://"+master.Addr(), patience, "INFO", "commandstats")
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`).FindAllStringSubmatch(info[0].Text, -1) {
+		n, err := strconv.Atoi(found[2])
+		require.NoError(t, err)
+		calls[found[1]] = n
+	}
+	return calls
+}
+
+// A lock that all masters have costs what it did before locks were healed: these are the counts of version 9f23f671.
+func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) {
+	for _, fenced := range []bool{false, true} {
+		t.Run(fmt.Sprint("fenced ", fenced), func(t *testing.T) {
+			t.Parallel()
+			r := newRoll(t, setting{masters: 3, fenced: fenced})
+			cfg := r.config()
+			cfg.MastersAreNew, cfg.MasterTimeout = !fenced, 200*time.Millisecond
+			e, err := engine.New(t.Context(), cfg)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, e.Close()) }()
+			r.until("all vote", func() bool {
+				return !slices.ContainsFunc(e.Stats().Masters, func(m engine.MasterStats) bool { return m.Cause != nil })
+			})
+			for _, m := range r.masters {
+				_, err := wire.Ask(t.Context(), "redis://"+m.Addr(), patience, "CONFIG", "RESETSTAT")
+				require.NoError(t, err)
+			}
+			lock, err := e.Acquire(t.Context(), kept, 300*time.Millisecond)
+			require.NoError(t, err)
+			require.NoError(t, lock.KeepAlive(0))
+			r.until("60 renewals", func() bool { return e.Stats().Renewed >= 60 })
+			require.NoError(t, lock.Release(t.Context()))
+			n := int(e.Stats().Renewed)
+			want := map[string]int{"set": 1, "evalsha": n + 1, "get": n + 1, "pttl": n, "pexpire": n, "del": 1}
+			if fenced { // each script also compares the mark, and the acquire raises a register
+				want = map[string]int{"evalsha": n + 2, "get": 3*n + 1, "mget": 1, "hmget": 1, "hget": n, "hset": 1, "msetnx": 1, "pttl": n, "pexpire": n + 1, "del": 1}
+			}
+			for _, m := range r.masters {
+				calls := callsOf(t, m)
+				delete(calls, "info") // the engine looks whether the master is still one
+				delete(calls, "config|resetstat")
+				require.Equal(t, want, calls)
+			}
+		})
+	}
+}
