@@ -31,9 +31,10 @@ import (
 //
 // A master that lost the key of a lock is free, and its key is to be the holder's again. So a request asks to be queued
 // only, unless the place may take the name: a quorum was free or granted to the place at the last answers (line.MayTake).
-// A place that finds a quorum free asks again at once. These requests may be granted whatever was answered: the first of
-// a caller, since nothing is known; one after an alarm or the holder's word; one of the leader of a split vote. What such a
-// request is granted beside a lock is deleted, and the place joins again with a fresh token and its age.
+// A place that finds a quorum free asks again at once, so after an alarm, too: each renewal raises one. These requests may be
+// granted whatever was answered: the first of a caller, since nothing is known; one after the holder's word; one of the leader
+// of a split vote. What such a request is granted beside a lock is deleted, and the place joins again with a fresh token and its
+// age.
 type place struct {
 	c       *contender
 	token   string
@@ -437,7 +438,6 @@ func (p *place) watch() {
 	defer p.mu.Unlock()
 	if p.watched = false; err == nil && p.told.IsZero() { // else it is left open
 		p.overtook = true // unless it gets the name now
-		p.mayTake = true
 		p.soonerLocked(0)
 	}
 }

@@ -290,14 +290,17 @@ func TestWaiterAsksToBeGrantedOnlyWhatItCouldHold(t *testing.T) {
 	}
 }
 
-func TestAlarmsAndWordsOfTheHolderAskToBeGranted(t *testing.T) {
+// An alarm is no more than a guess, since each renewal raises one. A stopped master would carry out the request when it goes on,
+// and keep the name from the holder who lost it there.
+func TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted(t *testing.T) {
 	for name, c := range map[string]struct {
-		rank  int
-		heard pipeline.AnswerKind // by a quorum
+		rank   int
+		heard  pipeline.AnswerKind // by a quorum
+		queued bool
 	}{
-		"an alarm":                 {rank: 0},
-		"the name is left open":    {1, pipeline.Opened},
-		"a quorum says it is free": {1, pipeline.Free},
+		"an alarm":                 {0, 0, true},
+		"the name is left open":    {1, pipeline.Opened, false},
+		"a quorum says it is free": {1, pipeline.Free, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			standing(t, func(int, pipeline.Request) []pipeline.Answer {
@@ -311,7 +314,7 @@ func TestAlarmsAndWordsOfTheHolderAskToBeGranted(t *testing.T) {
 				}
 				time.Sleep(30 * time.Millisecond)
 				require.GreaterOrEqual(t, l.asked(), 2)
-				require.False(t, l.requests()[1].Line.Queued)
+				require.Equal(t, c.queued, l.requests()[1].Line.Queued)
 			})
 		})
 	}
