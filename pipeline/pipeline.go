@@ -366,21 +366,26 @@ func (p *Pipeline) formForCallerLocked() {
 	}
 }
 
-// ticks calls tickLocked of all masters every tickPeriod, until p.ctx ends.
+// ticks calls tickLocked of all masters every tickPeriod, and when a master's wait ends, until p.ctx ends.
 func (p *Pipeline) ticks() {
-	ticker := time.NewTicker(tickPeriod)
-	defer ticker.Stop()
+	timer := time.NewTimer(tickPeriod)
+	defer timer.Stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case <-p.ctx.Done():
 			return
 		}
 		p.mu.Lock()
 		now := time.Now()
+		next := tickPeriod
 		for _, m := range p.masters {
 			m.tickLocked(now)
+			if left := m.reported.from.Sub(now); left > 0 {
+				next = min(next, left)
+			}
 		}
+		timer.Reset(next)
 		p.formLocked() // for releases that releaseSurplus queued
 		p.unlockAndWrite()
 	}
