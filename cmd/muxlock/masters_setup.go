@@ -39,8 +39,8 @@ func mastersCommand(s *settings) *cobra.Command {
 		Long: `Fencing tokens need masters that are members of a set. Init makes the masters a set, once.
 You may interrupt any of these commands and run it again.
 
-Exit codes: 0 all masters are admitted members of one set (replace: done), 1 not all are, or
-an error, 2 usage, 130 interrupted: nothing is broken.`,
+Exit codes: 0 all masters are admitted members of one set (replace: done; status --wait: all
+vote), 1 not all are, or an error, 2 usage, 130 interrupted: nothing is broken.`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

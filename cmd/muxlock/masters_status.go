@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,12 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 )
 
 func mastersStatusCommand(f *membersFlags) *cobra.Command {
+	await := false
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show which set each master is a member of, and whether it votes",
@@ -25,13 +28,32 @@ func mastersStatusCommand(f *membersFlags) *cobra.Command {
 master votes. For a master that does not vote, status says what to do and how long the
 master still waits. Status changes nothing.
 
+With --wait, status shows the masters once all of them vote, or once waiting does not help.
+It has no limit of its own: Ctrl-C, or timeout 5m muxlock masters status --wait. Somebody
+must admit a master that was restarted: a running client with fencing, or muxlock masters
+repair. If no master is set up for fencing, and there is no --fencing, the votes are those
+that clients without fencing count, by --max-ttl, and --new-masters is ignored.
+
 Status also shows the largest fence that the masters know, for init --recover --above after
 a majority has lost its data. A resource may have seen a larger one: --above needs the
 largest of all.`,
-		Example: `  muxlock masters status --masters a:6379,b:6379,c:6379`,
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.show(cmd.Context(), cmd.OutOrStdout()) },
+		Example: `  muxlock masters status --masters a:6379,b:6379,c:6379
+  muxlock masters status --wait    # between the restarts of two masters`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !await {
+				return f.show(cmd.Context(), cmd.OutOrStdout())
+			}
+			ctx, stop := untilSignal(cmd)
+			defer stop()
+			s, err := f.awaitVotes(ctx, cmd.ErrOrStderr())
+			if err != nil {
+				return changeFailed(ctx, err)
+			}
+			return f.report(cmd.OutOrStdout(), s)
+		},
 	}
+	cmd.Flags().BoolVar(&await, "wait", false, "wait until all masters vote")
 	f.output.declare(cmd)
 	return cmd
 }
@@ -42,12 +64,81 @@ func (f *membersFlags) show(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return f.report(w, s)
+}
+
+func (f *membersFlags) report(w io.Writer, s survey) error {
 	if err := f.write(w, s); err != nil {
 		return err
 	}
 	if !s.OK {
 		return exit{exitRun, fmt.Sprintf("%d of %d masters are not admitted members of one set", s.left, len(s.Masters))}
 	}
+	return nil
+}
+
+// awaitVotes returns the survey in which all masters vote, or the first one in which waiting does not help.
+func (f *membersFlags) awaitVotes(ctx context.Context, log io.Writer) (survey, error) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for asked := 0; ; asked++ {
+		s, err := f.survey(ctx)
+		waits := s.left <= len(s.lost)+s.away && !s.beyondRepair()
+		if err == nil && s.set.ID == "" && !f.fencing {
+			waits, err = true, f.noteVotes(ctx, &s)
+		}
+		if err != nil || s.OK || !waits {
+			return s, err
+		}
+		if asked == 0 {
+			for _, do := range s.toDo() {
+				say(log, "%s", do)
+			}
+		}
+		if asked%5 == 0 { // every five seconds
+			var missing []string
+			for _, m := range s.Masters {
+				if m.State != stateVotes && m.State != stateAdmitted {
+					missing = append(missing, m.Address+" "+m.State)
+				}
+			}
+			say(log, "%s; Ctrl-C is safe, run it again then", strings.Join(missing, "; "))
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return s, ctx.Err()
+		}
+	}
+}
+
+// noteVotes has the survey of masters that are no set say which of them vote, for clients without fencing.
+func (f *membersFlags) noteVotes(ctx context.Context, s *survey) error {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	for i := range s.Masters {
+		s.Masters[i].Do = ""
+	}
+	cfg.TTL, cfg.MastersAreDurable, cfg.ReadOnly = cfg.MaxTTL, f.durable, true
+	e, err := engine.New(ctx, cfg)
+	switch {
+	case errors.Is(err, engine.ErrNoQuorum) && !errors.Is(err, engine.ErrInvalid):
+		return nil // they are still away
+	case err != nil:
+		return err
+	}
+	defer e.Close()
+	s.left = 0
+	for i, m := range e.Stats().Masters {
+		s.Masters[i].State = stateVotes
+		if m.Cause != nil {
+			s.left++
+			s.Masters[i].State = "does not vote: " + m.Cause.Error()
+		}
+	}
+	s.OK = s.left == 0
 	return nil
 }
 
@@ -77,7 +168,7 @@ type member struct {
 	MaxTTL     time.Duration `json:"max_ttl_ns"`
 	Members    []string      `json:"members"`
 	Admitted   bool          `json:"admitted"`
-	State      string        `json:"state"` // admitted, or why not
+	State      string        `json:"state"` // stateAdmitted, stateVotes, or why not
 	Do         string        `json:"do"`    // what an operator can do; empty: nothing, or more than a command
 }
 
@@ -85,7 +176,7 @@ type member struct {
 type survey struct {
 	SchemaVersion int      `json:"schema_version"`
 	Tool          tool     `json:"tool"`
-	OK            bool     `json:"ok"`            // all are admitted members of one set
+	OK            bool     `json:"ok"`            // all are admitted members of one set, or, without a set and with --wait, all vote
 	LargestFence  uint64   `json:"largest_fence"` // known to the masters; 0: none
 	Masters       []member `json:"masters"`
 
@@ -93,6 +184,7 @@ type survey struct {
 	wait  time.Duration // before a master that lost its data votes
 	left  int           // number of masters whose state is not "admitted"
 	votes int           // number of members that vote
+	away  int           // number of masters that could not be asked
 	lost  []string      // members that lost their data or were restarted
 	kept  int           // number of lost members that are durable and have the data of the set
 }
@@ -120,6 +212,8 @@ func surveyOf(found []admin.Member, wait time.Duration, durable bool) survey {
 	}
 	for _, m := range found {
 		switch {
+		case m.Err != nil:
+			s.away++
 		case s.hasLost(m):
 			s.lost = append(s.lost, m.Address)
 			if durable && m.Set.Generation == s.set.Generation {
@@ -137,7 +231,7 @@ func surveyOf(found []admin.Member, wait time.Duration, durable bool) survey {
 		if state != "" {
 			s.left++
 		}
-		s.Masters = append(s.Masters, member{m.Address, m.Set.ID, m.Set.Generation, m.Set.MaxTTL, append([]string{}, m.Set.Members...), m.Admitted, cmp.Or(state, "admitted"), do})
+		s.Masters = append(s.Masters, member{m.Address, m.Set.ID, m.Set.Generation, m.Set.MaxTTL, append([]string{}, m.Set.Members...), m.Admitted, cmp.Or(state, stateAdmitted), do})
 	}
 	s.OK = s.left == 0
 	return s
@@ -153,6 +247,12 @@ func (s *survey) hasLost(m admin.Member) bool {
 	}
 	return m.Set.ID == "" || m.Set.ID == s.set.ID && m.Set.Generation == fencing.Preparing
 }
+
+// Values of member.State.
+const (
+	stateAdmitted = "admitted"
+	stateVotes    = "votes; not set up for fencing"
+)
 
 // Values of member.Do.
 const (
@@ -207,7 +307,7 @@ func (s *survey) stateOfLost(m admin.Member) (state, do string) {
 	case m.Left > 0:
 		state += fmt.Sprintf(": votes in %s", upToSeconds(m.Left))
 	default:
-		state += ": its wait is over"
+		state += ": its wait is over, votes once a client meets it"
 	}
 	return state, repairIt
 }
@@ -221,6 +321,16 @@ func without(list, others []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) }), ",")
 }
 
+// toDo returns each member.Do once.
+func (s *survey) toDo() (all []string) {
+	for _, m := range s.Masters {
+		if m.Do != "" && !slices.Contains(all, m.Do) {
+			all = append(all, m.Do)
+		}
+	}
+	return all
+}
+
 func (s survey) text(w io.Writer) {
 	rows := [][]string{{"MASTER", "SET", "GENERATION", "MAX-TTL", "STATE"}}
 	for _, m := range s.Masters {
@@ -231,17 +341,15 @@ func (s survey) text(w io.Writer) {
 		rows = append(rows, row)
 	}
 	table(w, rows)
-	var said []string
-	for _, m := range s.Masters {
-		if m.Do != "" && !slices.Contains(said, m.Do) {
-			said = append(said, m.Do)
-			fmt.Fprintln(w, "what to do:", m.Do)
-		}
+	for _, do := range s.toDo() {
+		fmt.Fprintln(w, "what to do:", do)
 	}
 	if s.LargestFence > 0 {
 		fmt.Fprintf(w, "largest fence that the masters know: %d (init --recover --above takes the largest that any resource has seen)\n", s.LargestFence)
 	}
 	switch {
+	case s.OK && s.set.ID == "":
+		fmt.Fprintf(w, "all %d masters vote; they are not set up for fencing\n", len(s.Masters))
 	case s.OK:
 		fmt.Fprintf(w, "all %d masters are admitted members of one set\n", len(s.Masters))
 	case len(s.set.Members) > 0:

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,7 +65,7 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 		{found: []admin.Member{{Address: "a"}, votes("b", one), votes("c", one)}, state: "lost its data: votes in 32s from when a client meets it", do: restore, left: 1},
 		{found: []admin.Member{at("a", one), votes("b", one), votes("c", one)}, state: "was restarted: votes in 32s from when a client meets it", do: restore, left: 1},
 		{found: []admin.Member{waits("a", 23*time.Second+1), votes("b", one), votes("c", one)}, state: "lost its data: votes in 24s", do: restore, left: 1},
-		{found: []admin.Member{waits("a", 0), votes("b", one), votes("c", one)}, state: "lost its data: its wait is over", do: restore, left: 1},
+		{found: []admin.Member{waits("a", 0), votes("b", one), votes("c", one)}, state: "lost its data: its wait is over, votes once a client meets it", do: restore, left: 1},
 		{found: []admin.Member{waits("a", 0), down("b"), votes("c", one)}, state: "lost its data: needs 2 members that vote, 1 can be asked", do: bringBack, left: 2},
 		{found: []admin.Member{waits("a", 0), votes("c", one)}, state: "lost its data: needs 2 members that vote, 1 can be asked", do: bringBack, left: 2},
 		{found: []admin.Member{waits("a", 0), at("b", one), votes("c", one)}, state: "lost its data, like a majority", do: recovery, left: 2},
@@ -84,6 +86,82 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 		require.Contains(t, s.Masters[0].Do, c.do)
 		require.Equal(t, c.do == "", s.Masters[0].Do == "", c.state)
 	}
+}
+
+func TestStatusWaitsForTheVotesOfMastersWithoutASet(t *testing.T) {
+	t.Parallel()
+	s := ownSet(t)
+	s.env = append(s.env, "MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=1s") // MUXLOCK_NEW_MASTERS would have all vote
+	begun := time.Now()
+	restart(t, s.masters[0])
+	stdout, stderr, code := s.run(t, "masters", "status", "--wait")
+	require.Zero(t, code, stderr)
+	require.GreaterOrEqual(t, time.Since(begun), 3*time.Second)
+	require.Regexp(t, s.masters[0].Addr()+` .*votes; not set up for fencing\n`, stdout)
+	require.Contains(t, stdout, "all 3 masters vote; they are not set up for fencing\n")
+	require.NotContains(t, stdout+stderr, "init", "nothing is to be done")
+	require.Regexp(t, `^muxlock: `+s.masters[0].Addr()+` does not vote: started .*; Ctrl-C is safe, run it again then\n`, stderr)
+	stdout, _, code = s.run(t, "masters", "status")
+	require.Equal(t, exitRun, code, "without --wait, it shows the set")
+	require.Contains(t, stdout, "not set up\n")
+
+	for _, m := range s.masters[1:] { // no quorum answers
+		require.NoError(t, m.Pause())
+	}
+	wait := s.start(t, "masters", "status", "--wait", "-o", "json")
+	wait.log.await(t, s.masters[1].Addr()+" cannot be asked")
+	for _, m := range s.masters[1:] {
+		require.NoError(t, m.Resume())
+	}
+	require.Zero(t, wait.code(t), wait.log)
+	var doc survey
+	require.NoError(t, json.Unmarshal([]byte(wait.out.String()), &doc))
+	require.True(t, doc.OK)
+}
+
+func TestStatusWaitsUntilMastersOfASetAreAdmitted(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	restart(t, s.masters[1])
+	wait := s.start(t, "masters", "status", "--wait")
+	wait.log.await(t, "running clients with fencing admit masters")
+	wait.log.await(t, s.masters[1].Addr()+" lost its data: votes in 6s from when a client meets it; Ctrl-C is safe")
+	cfg := s.config()
+	cfg.MastersAreNew, cfg.Fencing, cfg.TTL, cfg.MaxTTL = false, true, s.cfg.MaxTTL, s.cfg.MaxTTL
+	client, err := engine.New(t.Context(), cfg)
+	require.NoError(t, err)
+	defer client.Close()
+	begun := time.Now()
+	require.Zero(t, wait.code(t), wait.log)
+	require.GreaterOrEqual(t, time.Since(begun), shortWait-time.Second, "the client met it just before")
+	require.Contains(t, wait.out.String(), "all 3 masters are admitted members of one set\n")
+}
+
+func TestStatusDoesNotWaitWhereThatDoesNotHelp(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "30s")
+	for _, m := range servers[:2] {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	stdout, stderr, code := muxlock(t, "masters", "status", "--wait", "--masters", addrs)
+	require.Equal(t, exitRun, code, stderr)
+	require.Contains(t, stdout, "lost its data, like a majority")
+	redistest.Command(t, servers[2], "FLUSHALL")
+	stdout, stderr, code = muxlock(t, "masters", "status", "--wait", "--fencing", "--masters", addrs)
+	require.Equal(t, exitRun, code, "clients with fencing get no lock")
+	require.Contains(t, stdout, "not set up\n")
+	require.Equal(t, "muxlock: 3 of 3 masters are not admitted members of one set\n", stderr)
+}
+
+func TestStatusMayBeInterruptedWhileItWaits(t *testing.T) {
+	t.Parallel()
+	s := ownSet(t)
+	wait := s.start(t, "masters", "status", "--wait")
+	wait.log.await(t, "; Ctrl-C is safe, run it again then")
+	require.NoError(t, wait.Process.Signal(os.Interrupt))
+	require.Equal(t, exitSignal+int(syscall.SIGINT), wait.code(t))
+	require.Empty(t, wait.out.String())
+	wait.log.await(t, "muxlock: interrupted: nothing is broken, run it again")
 }
 
 func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {
