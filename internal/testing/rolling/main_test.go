@@ -3,8 +3,8 @@ package rolling
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,12 +37,20 @@ func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv(rollsEnv)); err == nil {
 		rolls, many = n, true
 	}
-	goleak.VerifyTestMain(m)
+	done := make(chan struct{})
+	go watchStalls(done)
+	code := m.Run()
+	close(done)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // picked reports whether a setting is to be played: if there are many rolls, or it is one of few.
 func picked(name string, few bool) bool {
-	return (many || few) && strings.Contains(name, os.Getenv(nameEnv))
+	return (many || few) && regexp.MustCompile(os.Getenv(nameEnv)).MatchString(name)
 }
 
 var began = time.Now()

@@ -55,7 +55,9 @@ type roll struct {
 func newRoll(t *testing.T, s setting) *roll {
 	r := &roll{t: t, s: s, masters: redistest.Masters(t, s.masters), audit: new(audit)}
 	if s.fenced {
-		require.NoError(t, admin.SetUp(t.Context(), r.config(), admin.SetUpOptions{MastersAreNew: true}))
+		cfg := r.config()
+		cfg.MasterTimeout = ttl / 2 // others start servers meanwhile
+		require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	}
 	return r
 }

@@ -35,7 +35,7 @@ func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) 
 			t.Parallel()
 			r := newRoll(t, setting{masters: 3, fenced: fenced})
 			cfg := r.config()
-			cfg.MastersAreNew, cfg.MasterTimeout = !fenced, 200*time.Millisecond
+			cfg.MastersAreNew, cfg.MasterTimeout = !fenced, 500*time.Millisecond
 			e, err := engine.New(t.Context(), cfg)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, e.Close()) }()
@@ -46,7 +46,7 @@ func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) 
 				_, err := wire.Ask(t.Context(), "redis://"+m.Addr(), patience, "CONFIG", "RESETSTAT")
 				require.NoError(t, err)
 			}
-			lock, err := e.Acquire(t.Context(), kept, 300*time.Millisecond)
+			lock, err := e.Acquire(t.Context(), kept, 600*time.Millisecond)
 			require.NoError(t, err)
 			require.NoError(t, lock.KeepAlive(0))
 			r.until("60 renewals", func() bool { return e.Stats().Renewed >= 60 })

@@ -12,19 +12,28 @@ import (
 
 // A row is what came of a setting.
 type row struct {
-	setting string
-	rolls   int
-	lost    int
-	seconds int
-	took    []time.Duration
+	setting       string
+	rolls         int
+	lost          int
+	seconds       int
+	median, worst time.Duration // are asked
+	took          []time.Duration
+	slow          int // took longer than worst, and the machine did not stall for a fifth of that
 }
 
-// add adds a time, and says so if it is long.
-func (r *row) add(t *testing.T, took, long time.Duration) {
+// add adds the time that a roll took. The roll began at the given time.
+func (r *row) add(took time.Duration, began time.Time) {
+	r.rolls++
 	r.took = append(r.took, took)
-	if took > long {
-		t.Logf("roll %d took %v", r.rolls, took)
-		progress(r.setting, "roll %d took %v", r.rolls, took.Round(time.Millisecond))
+	if took > r.worst/2 {
+		stalled := stalledSince(began)
+		progress(r.setting, "roll %d took %v; the machine stalled for %v", r.rolls, took.Round(time.Millisecond), stalled.Round(time.Millisecond))
+		if took > r.worst && stalled < r.worst/5 {
+			r.slow++
+		}
+	}
+	if r.rolls%10 == 0 {
+		progress(r.setting, "%d rolls", r.rolls)
 	}
 }
 
@@ -37,12 +46,16 @@ func (r *row) quantile(q float64) time.Duration {
 }
 
 // check fails the test if a lock was lost or had a second holder; and after many rolls, if they took longer than they may.
-func (r *row) check(t *testing.T, median, worst time.Duration) {
-	if r.lost > 0 || r.seconds > 0 {
-		t.Errorf("%s: %d locks lost, %d second holders", r.setting, r.lost, r.seconds)
+func (r *row) check(t *testing.T, a *audit) {
+	for _, second := range a.seconds() {
+		r.seconds++
+		t.Error(second)
 	}
-	if many && (r.quantile(0.5) > median || r.quantile(1) > worst) {
-		t.Errorf("%s: median %v, worst %v; %v and %v are asked", r.setting, r.quantile(0.5), r.quantile(1), median, worst)
+	if r.lost > 0 {
+		t.Errorf("%s: %d locks lost", r.setting, r.lost)
+	}
+	if many && (r.quantile(0.5) > r.median || r.slow > 0) {
+		t.Errorf("%s: median %v, where %v is asked; %d rolls took more than %v", r.setting, r.quantile(0.5), r.median, r.slow, r.worst)
 	}
 }
 
