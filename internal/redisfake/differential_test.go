@@ -53,12 +53,27 @@ const (
 // soonOver is a lease that is over before the next batch.
 func soonOver() string { return "1" }
 
+// shortly draws a command whose leases are soonOver. It names no key twice: on a busy machine the command may take as long as
+// such a lease, so that one server finds the key and the other does not.
+func (g *generator) shortly() []string {
+	names := slices.Clone(lockNames)
+	g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	next := 0
+	return g.commandOn(1+g.IntN(len(names)), soonOver, func() string {
+		next++
+		return names[(next-1)%len(names)] // locks, then their intents
+	})
+}
+
 // command draws a command that the engine sends, on so few names that they repeat. One name is that of a hash.
-func (g *generator) command(lease func() string) []string {
+func (g *generator) command() []string {
+	return g.commandOn(1+g.IntN(12), g.lease, func() string { return lockNames[g.IntN(len(lockNames))] })
+}
+
+// commandOn draws a command of so many entries.
+func (g *generator) commandOn(entries int, lease, name func() string) []string {
 	rng := g.Rand
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
-	names := slices.Clone(lockNames)
-	name := func() string { return pick(names...) }
 	token := func() string {
 		return pick("t1", "t1", "t2", "", reader, reader, "~another, of 24 characters!"[:25]+"@")
 	}
@@ -66,7 +81,6 @@ func (g *generator) command(lease func() string) []string {
 	mark := func() string {
 		return pick("first nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run1 m", "other nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run2 m")
 	}
-	entries := 1 + rng.IntN(12)
 	eval := func(s scripts.Script, keys []string, args ...string) []string {
 		return slices.Concat([]string{"EVALSHA", s.SHA1, strconv.Itoa(len(keys))}, keys, args)
 	}
@@ -103,6 +117,7 @@ func (g *generator) command(lease func() string) []string {
 	case 5, 6:
 		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-", "s-", "&"+lease(), "|"+lease()) }))...)
 	case 7, 8:
+		names := slices.Clone(lockNames)
 		entries = 1 + rng.IntN(len(names))
 		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		return fenced(scripts.FencedAcquire, names[:entries], func() string { return pick("", "&", "|") + lease() })
@@ -142,7 +157,7 @@ const (
 	perSeed = 4 * inBatch
 )
 
-// batch draws commands, each followed by a look at a key. The last one takes a short lease. The first ones look at all keys,
+// batch draws commands, each followed by a look at a key. The last one takes short leases. The first ones look at all keys,
 // so that both servers notice which leases are over, and push that.
 func (g *generator) batch() (batch [][]string) {
 	keys := append(slices.Clone(lockNames), set, admitted, ticket, since, "intent of a", "intent of b")
@@ -150,7 +165,7 @@ func (g *generator) batch() (batch [][]string) {
 		batch = append(batch, []string{"GET", key})
 	}
 	for len(batch) < inBatch-4 {
-		batch = append(batch, g.command(g.lease))
+		batch = append(batch, g.command())
 		key := keys[g.IntN(len(keys))]
 		switch g.IntN(4) {
 		case 0:
@@ -161,7 +176,7 @@ func (g *generator) batch() (batch [][]string) {
 			batch = append(batch, []string{"PTTL", key})
 		}
 	}
-	last := g.command(soonOver)
+	last := g.shortly()
 	if g.IntN(2) == 0 {
 		last = []string{"SET", keys[g.IntN(5)], "t1", "NX", "PX", soonOver()}
 	}
