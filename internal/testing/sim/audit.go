@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"muxlock/internal/quorum"
 )
 
 // A hold is the time in which one holder of a name could rely on its lock.
@@ -30,6 +32,8 @@ type audit struct {
 	wrong   []string             // what calls and the audit at rest found
 	slowest time.Duration        // call that waits for nobody, in thousandths of a master's timeout
 	counts  map[string]int       // calls and locks won by verb, events by kind of fault
+	away    []Fault              // of a roll: since all masters last had all kept locks
+	healing []time.Duration      // of rolls: from when all masters vote until they have all kept locks
 }
 
 func newAudit() *audit {
@@ -67,6 +71,36 @@ func (a *audit) releasedByForce(hashes []string) {
 			a.forced[hash] = time.Now()
 		}
 	}
+}
+
+// isAway notes that a fault of a roll begins.
+func (a *audit) isAway(f Fault) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.away = append(a.away, f)
+}
+
+// nobodyIsAway notes that all masters have all kept locks, and for how long they voted until then.
+func (a *audit) nobodyIsAway(after time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.away, a.healing = nil, append(a.healing, after)
+}
+
+// mayLose reports whether an engine may lose a lock that it keeps: it was away itself, or no majority of so many masters was there.
+func (a *audit) mayLose(engine, masters int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	away := make(map[int]bool)
+	for _, f := range a.away {
+		switch {
+		case f.kind().rolls != leaving:
+			away[f.Master] = true
+		case f.Engine == engine:
+			return true
+		}
+	}
+	return masters-len(away) < quorum.Size(masters)
 }
 
 // hashOf is what an Inspection shows of a token.

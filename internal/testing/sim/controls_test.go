@@ -100,13 +100,39 @@ func TestTheAuditSeesTwoHoldersAndFencesThatDoNotGrow(t *testing.T) {
 	}
 }
 
+func TestTheAuditSeesKeptLocksThatNobodyHadToLose(t *testing.T) {
+	away := func(kind string, engine, master int) Fault { return Fault{Kind: kind, Engine: engine, Master: master} }
+	for _, c := range []struct {
+		may  bool
+		away []Fault
+	}{
+		{false, nil},
+		{false, []Fault{away("restart empty", -1, 2), away("down", -1, 2), away("engine crash", 1, 0)}},
+		{false, []Fault{away("black hole", 0, 1), away("restart empty", -1, 2)}},
+		{true, []Fault{away("black hole", 0, 1), away("restart empty", -1, 2), away("flush", -1, 3)}},
+		{true, []Fault{away("pause", 0, 0)}},
+	} {
+		a := newAudit()
+		for _, f := range c.away {
+			a.isAway(f)
+		}
+		require.Equal(t, c.may, a.mayLose(0, 5), "%v", c.away)
+		a.nobodyIsAway(0)
+		require.False(t, a.mayLose(0, 5))
+	}
+}
+
 func TestASeedIsAScheduleOfFaultsThatAreAllowed(t *testing.T) {
 	drawn := make(map[string]int)
+	rolled := make(map[string]int)
 	for seed := range uint64(1000) {
 		s := Draw(seed, 20)
 		require.Equal(t, s, Draw(seed, 20))
 		for _, f := range s.Faults {
 			drawn[f.Kind]++
+			if f.Act == s.Shape.Acts {
+				rolled[f.Kind]++
+			}
 			for _, k := range faultKinds {
 				require.False(t, k.name == f.Kind && k.allowed != nil && !k.allowed(s.Shape), "%v", s)
 			}
@@ -114,6 +140,7 @@ func TestASeedIsAScheduleOfFaultsThatAreAllowed(t *testing.T) {
 	}
 	for _, k := range faultKinds {
 		require.Greater(t, drawn[k.name], 100, k.name)
+		require.Equal(t, k.rolls != nothing, rolled[k.name] > 10, k.name)
 	}
 }
 

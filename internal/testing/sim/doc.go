@@ -3,17 +3,22 @@
 //
 //	Draw(seed)   who takes part, and a list of faults (schedule, faults)
 //	Run          a world: masters, links, engines; callers that use every verb (world, verbs, stranger)
+//	             a roll in some: masters fail one after another, under locks that are kept (roll)
 //	             an audit of it
 //	Shrink       drops the faults that do not matter
 //
 // A schedule has one to three acts. In each, callers use the engines while things fail. Then a bare majority
-// serves, and the calls must end. Then, a dead-peer time later, no lock may be left.
+// serves, and the calls must end. Then, a dead-peer time later, no lock may be left. The last act of every fifth schedule is
+// a roll: each master is restarted, or is away for longer than a ttl, one after another, each when all vote and have all kept
+// locks.
 //
 // What is audited:
 //
 //   - No two rely on a name at one moment. A hold begins when the call returned the lock, and ends with
 //     Release, Done, or the end of validity, whichever comes first. ForceRelease ends what it found.
 //   - Fences grow from hold to hold.
+//   - A kept lock is lost in a roll only if its engine was away, or a majority of masters was at once. When all masters vote,
+//     they soon have all kept locks.
 //   - A key left on a master at the end of an act is an orphan. Exceptions are keys of an engine that crashed, and
 //     keys on a master that got old data back or was a copy. Leases outlast the audit, so no orphan has expired.
 //   - Half a minute after the last call no master has a key of a line.
@@ -31,5 +36,5 @@
 // does not fix the order of goroutines that are ready at the same time, nor the engines' jitter and tokens. So the
 // calls of two runs of a seed meet different things. A failure that occurs in one of three runs can be shrunk.
 //
-// A new verb is an entry of verbs, a new fault one of faultKinds.
+// A new verb is an entry of verbs, a new fault one of faultKinds. A fault is in rolls if its entry says so.
 package sim

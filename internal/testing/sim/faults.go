@@ -17,7 +17,18 @@ type kind struct {
 	allowed func(Shape) bool // nil: everywhere
 	begin   func(*world, Fault)
 	end     func(*world, Fault) // nil: it has none
+	rolls   rolls
 }
+
+// rolls says what a kind is for in rolls.
+type rolls uint8
+
+const (
+	nothing rolls = iota
+	outage        // a master is away for longer than a ttl
+	restart       // a master comes back without its data, or must prove that it has them
+	leaving       // an engine is away
+)
 
 // faultKinds are all kinds. A fault is off where nobody guarantees anything against it:
 //
@@ -33,33 +44,33 @@ var faultKinds = []kind{
 	{name: "slow replies", begin: onLinks(func(l *link, f Fault) { l.Delay(l.delay + f.By) }), end: onLinks(func(l *link, _ Fault) { l.Delay(l.delay) })},
 	{name: "slow requests", begin: onLinks(func(l *link, f Fault) { l.DelayRequests(l.delay + f.By) }), end: onLinks(func(l *link, _ Fault) { l.DelayRequests(l.delay) })},
 	{name: "held replies", begin: onLinks(func(l *link, _ Fault) { l.HoldReplies(true) }), end: onLinks(func(l *link, _ Fault) { l.HoldReplies(false) })},
-	{name: "black hole", begin: onLinks(func(l *link, _ Fault) { l.BlackHole(true) }), end: onLinks(func(l *link, _ Fault) { l.BlackHole(false) })},
-	{name: "pause", begin: ofOne(func(l *link, _ Fault) { l.BlackHole(true) }), end: ofOne(func(l *link, _ Fault) { l.BlackHole(false) })},
+	{name: "black hole", rolls: outage, begin: onLinks(func(l *link, _ Fault) { l.BlackHole(true) }), end: onLinks(func(l *link, _ Fault) { l.BlackHole(false) })},
+	{name: "pause", rolls: leaving, begin: ofOne(func(l *link, _ Fault) { l.BlackHole(true) }), end: ofOne(func(l *link, _ Fault) { l.BlackHole(false) })},
 	{name: "cut requests", begin: onLinks(func(l *link, f Fault) { l.CutRequestsAfter(f.Bytes) })},
 	{name: "cut replies", begin: onLinks(func(l *link, f Fault) { l.CutRepliesAfter(f.Bytes) })},
 	{name: "cut", begin: onLinks(func(l *link, _ Fault) { l.Cut() })},
 	{name: "late bytes", begin: onLinks(func(l *link, _ Fault) { l.Strand(late) })},
-	{name: "down", begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }), end: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Up() })},
+	{name: "down", rolls: outage, begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }), end: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Up() })},
 	{name: "clock back", begin: onMasters(func(w *world, m *redisfake.Server, f Fault) { m.Clock(-f.For, w.fasterOf(m)) })},
 	{name: "overload", begin: (*world).overload},
-	{name: "engine crash", begin: (*world).crash},
+	{name: "engine crash", rolls: leaving, begin: (*world).crash},
 	{
-		name: "restart kept", begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }),
+		name: "restart kept", rolls: restart, begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }),
 		end: forget(func(_ *world, m *redisfake.Server, _ Fault) { m.RestartDurable() }, (*redisfake.Server).Up),
 	},
 	{
-		name: "restart empty", allowed: func(p Shape) bool { return !p.Durable },
+		name: "restart empty", rolls: restart, allowed: func(p Shape) bool { return !p.Durable },
 		begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }),
 		end:   forget(func(_ *world, m *redisfake.Server, _ Fault) { m.RestartWith(nil) }, (*redisfake.Server).Up),
 	},
 	{
-		name: "rollback", allowed: func(p Shape) bool { return p.allFenced() && !p.Durable },
+		name: "rollback", rolls: restart, allowed: func(p Shape) bool { return p.allFenced() && !p.Durable },
 		begin: onMasters(func(w *world, m *redisfake.Server, _ Fault) { w.snapshots[m] = m.Snapshot() }),
 		end:   forget(func(w *world, m *redisfake.Server, _ Fault) { m.RestartWith(w.snapshots[m]) }, nil),
 	},
-	{name: "flush", allowed: Shape.allFenced, begin: forget(func(_ *world, m *redisfake.Server, _ Fault) { m.Flush() }, nil)},
+	{name: "flush", rolls: restart, allowed: Shape.allFenced, begin: forget(func(_ *world, m *redisfake.Server, _ Fault) { m.Flush() }, nil)},
 	{
-		name: "replica", allowed: Shape.allFenced,
+		name: "replica", rolls: restart, allowed: Shape.allFenced,
 		begin: forget(func(w *world, m *redisfake.Server, f Fault) { w.copyOther(m, f) }, nil),
 		end:   onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Promote() }),
 	},
@@ -189,6 +200,11 @@ func (w *world) heal() {
 	}
 }
 
+// kind returns the kind of a fault.
+func (f Fault) kind() kind {
+	return faultKinds[slices.IndexFunc(faultKinds, func(k kind) bool { return k.name == f.Kind })]
+}
+
 // An event is the begin or end of a fault.
 type event struct {
 	at    time.Duration
@@ -202,7 +218,7 @@ func (s Schedule) events(act int) (all []event) {
 		if f.Act != act {
 			continue
 		}
-		k := faultKinds[slices.IndexFunc(faultKinds, func(k kind) bool { return k.name == f.Kind })]
+		k := f.kind()
 		all = append(all, event{f.At, f, k.begin})
 		if k.end != nil {
 			all = append(all, event{min(f.At+f.For, s.Shape.Span), f, k.end})

@@ -38,9 +38,11 @@ type Shape struct {
 	// the calls end, and an audit looks at the rest.
 	Acts int
 	Span time.Duration
+	Roll bool // then masters fail one after another, under locks that are kept
 }
 
-// A Fault begins At after the begin of an act. It ends For later, or with the act.
+// A Fault begins At after the begin of an act. It ends For later, or with the act. Those of a roll have the number behind the
+// last act, and begin one after another.
 type Fault struct {
 	Kind    string
 	Act     int
@@ -49,11 +51,12 @@ type Fault struct {
 	Master  int // -1: all
 	Bytes   int
 	By      time.Duration
-	Other   int // a master
+	Other   int  // a master
+	Hasty   bool // in a roll: it does not wait until all masters vote and have the kept locks
 }
 
 func (f Fault) String() string {
-	return fmt.Sprintf("act %d %-14s at %7.3fs for %6.3fs  engine %2d  master %2d  bytes %4d  by %v  other %d", f.Act, f.Kind, f.At.Seconds(), f.For.Seconds(), f.Engine, f.Master, f.Bytes, f.By, f.Other)
+	return fmt.Sprintf("act %d %-14s at %7.3fs for %6.3fs  engine %2d  master %2d  bytes %4d  by %v  other %d  hasty %v", f.Act, f.Kind, f.At.Seconds(), f.For.Seconds(), f.Engine, f.Master, f.Bytes, f.By, f.Other, f.Hasty)
 }
 
 func (s Schedule) String() string {
@@ -77,17 +80,25 @@ func (p Shape) anyFenced() bool { return slices.Contains(p.Fencing, true) }
 func Draw(seed uint64, faults int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := Schedule{Seed: seed, Shape: drawShape(r)}
-	var kinds []kind
-	for _, k := range faultKinds {
-		if k.allowed == nil || k.allowed(s.Shape) {
-			kinds = append(kinds, k)
-		}
-	}
+	kinds := s.Shape.kinds()
 	for range faults/2 + r.IntN(faults+1) {
 		s.Faults = append(s.Faults, s.Shape.drawFault(r, kinds[r.IntN(len(kinds))].name))
 	}
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.Act, b.Act), cmp.Compare(a.At, b.At)) })
+	if s.Shape.Roll {
+		s.Faults = append(s.Faults, s.Shape.drawRoll(r)...)
+	}
 	return s
+}
+
+// kinds returns the allowed kinds of faults.
+func (p Shape) kinds() (allowed []kind) {
+	for _, k := range faultKinds {
+		if k.allowed == nil || k.allowed(p) {
+			allowed = append(allowed, k)
+		}
+	}
+	return allowed
 }
 
 func drawShape(r *rand.Rand) Shape {
@@ -100,6 +111,9 @@ func drawShape(r *rand.Rand) Shape {
 		HandOver: []time.Duration{time.Nanosecond, 0, time.Second}[r.IntN(3)],
 		Acts:     1 + min(r.IntN(3), r.IntN(3)),
 		Span:     []time.Duration{2 * time.Second, 3 * time.Second, 4 * time.Second, 12 * time.Second}[r.IntN(4)],
+	}
+	if p.Roll = r.IntN(5) == 0; p.Roll { // in place of the further acts
+		p.Acts, p.MaxTTL, p.Span = 1, 2*time.Second, min(p.Span, 4*time.Second)
 	}
 	p.Callers = max(1, 16/p.Engines)
 	fenced := r.IntN(4) // 0: none; 1: some; else all

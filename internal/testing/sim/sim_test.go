@@ -103,6 +103,7 @@ func report(t *testing.T, s Schedule, r Result) string {
 type totals struct {
 	counts       map[string]int
 	holds        int
+	healing      []time.Duration
 	runs, failed int
 	slowest      time.Duration
 	cpu          time.Duration // of this process before the first
@@ -124,6 +125,7 @@ func (a *totals) add(r Result) {
 		a.counts[k] += n
 	}
 	a.holds += len(r.holds)
+	a.healing = append(a.healing, r.healing...)
 	a.slowest = max(a.slowest, r.slowest)
 }
 
@@ -136,7 +138,9 @@ func (a *totals) String() string {
 		sums[what] += n
 	}
 	slices.Sort(cells)
+	slices.Sort(a.healing)
+	last := append([]time.Duration{0}, a.healing...)[len(a.healing)]
 	each := (cpu() - a.cpu) / time.Duration(a.runs)
-	return fmt.Sprintf("%d failed; each %v of CPU, %d calls, %d holds, %d events; slowest %.2f timeouts\n%s",
-		a.failed, each.Round(time.Millisecond), sums["call"]/a.runs, a.holds/a.runs, sums["event"]/a.runs, float64(a.slowest)/1000, strings.Join(cells, ", "))
+	return fmt.Sprintf("%d failed; each %v of CPU, %d calls, %d holds, %d events; slowest %.2f timeouts; %d rolls, kept locks on all masters again after %v at most\n%s",
+		a.failed, each.Round(time.Millisecond), sums["call"]/a.runs, a.holds/a.runs, sums["event"]/a.runs, float64(a.slowest)/1000, len(a.healing), last, strings.Join(cells, ", "))
 }

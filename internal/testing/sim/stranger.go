@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -18,8 +19,8 @@ type stranger struct {
 	r  *rand.Rand
 }
 
-func (x *stranger) run(until time.Time) {
-	for n := 0; time.Now().Before(until); n++ {
+func (x *stranger) run(ctx context.Context) {
+	for n := 0; ctx.Err() == nil; n++ {
 		x.cycle(x.names()[x.r.IntN(2*x.s.Shape.Names)], fmt.Sprintf("stranger %s.%d", x.id, n))
 		time.Sleep(time.Duration(20+x.r.IntN(400)) * time.Millisecond)
 	}

@@ -62,12 +62,14 @@ type op struct {
 // A caller is a goroutine that uses an engine, call after call.
 type caller struct {
 	*world
-	slot *slot
-	r    *rand.Rand
+	slot   *slot
+	r      *rand.Rand
+	enough <-chan struct{} // closed when a keeper is to give its lock up; nil: of nobody else
 
 	mu    sync.Mutex // guards the following
 	doing string     // "": nothing
 	since time.Time
+	kept  kept // a keeper's lock; nil: it has none
 }
 
 // names are all names. The locks of names with r are revealed: they are not handed over, and their tokens
@@ -125,15 +127,20 @@ func (c *caller) draw() op {
 	return o
 }
 
-// run makes calls until a time.
-func (c *caller) run(until time.Time) {
-	var bag []verb
+// bagOf has each verb as often as it weighs.
+func bagOf(verbs []verb) (bag []verb) {
 	for _, v := range verbs {
 		for range v.weight {
 			bag = append(bag, v)
 		}
 	}
-	for time.Now().Before(until) {
+	return bag
+}
+
+// run makes calls until ctx ends.
+func (c *caller) run(ctx context.Context) {
+	bag := bagOf(verbs)
+	for ctx.Err() == nil {
 		o, v := c.draw(), bag[c.r.IntN(len(bag))]
 		time.Sleep(o.think)
 		c.call(v, o)
@@ -203,6 +210,7 @@ func (c *caller) rely(lock *engine.Lock, h *hold, d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+	case <-c.enough:
 	case <-lock.Done():
 	}
 	h.to = time.Now()

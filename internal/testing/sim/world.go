@@ -189,7 +189,11 @@ func (w *world) run() {
 	if !w.open(ctx) {
 		return
 	}
-	for act := range w.s.Shape.Acts {
+	acts := w.s.Shape.Acts
+	if w.s.Shape.Roll {
+		acts++
+	}
+	for act := range acts {
 		w.play(act)
 		if len(w.wrong) > 0 {
 			return
@@ -203,6 +207,7 @@ func (w *world) noLines() {
 	for _, s := range w.slots {
 		if e := s.engine(); e != nil {
 			w.counts["passed on"] += int(e.Stats().PassedOn)
+			w.counts["healed"] += int(e.Stats().Healed)
 		}
 	}
 	time.Sleep(45 * time.Second)
@@ -215,30 +220,40 @@ func (w *world) noLines() {
 	}
 }
 
-// play plays an act.
+// play plays an act. The one behind the last is a roll.
 func (w *world) play(act int) {
 	begins := time.Now()
-	ends := begins.Add(w.s.Shape.Span)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var calls sync.WaitGroup
 	w.callers = nil
 	who := func(i int) *rand.Rand { return rand.New(rand.NewPCG(w.s.Seed, uint64(1_000_000*(act+1)+i))) }
+	rolls, callers := act == w.s.Shape.Acts, w.s.Shape.Callers
+	if rolls {
+		callers = 1
+	}
 	for _, s := range w.slots {
-		for i := range w.s.Shape.Callers {
+		for i := range callers {
 			c := &caller{world: w, slot: s, r: who(1000*s.id + i)}
 			w.callers = append(w.callers, c)
-			calls.Go(func() { c.run(ends) })
+			calls.Go(func() { c.run(ctx) })
 		}
 	}
 	for i := range w.s.Shape.Strangers {
 		x := &stranger{world: w, id: fmt.Sprint(act, ".", i), r: who(100_000 + i)}
-		calls.Go(func() { x.run(ends) })
+		calls.Go(func() { x.run(ctx) })
 	}
-	for _, e := range w.s.events(act) {
-		time.Sleep(time.Until(begins.Add(e.at)))
-		w.count("event", e.fault.Kind)
-		e.do(w, e.fault)
+	if rolls {
+		w.roll(ctx, &calls, who(-2))
+	} else {
+		for _, e := range w.s.events(act) {
+			time.Sleep(time.Until(begins.Add(e.at)))
+			w.count("event", e.fault.Kind)
+			e.do(w, e.fault)
+		}
+		time.Sleep(time.Until(begins.Add(w.s.Shape.Span)))
 	}
-	time.Sleep(time.Until(ends))
+	cancel()
 	w.heal()
 	w.leaveBareMajority(who(-1))
 	ended := make(chan struct{})
