@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -41,8 +42,7 @@ type Engine struct {
 // then.
 func New(t testing.TB, cfg engine.Config) *Engine {
 	t.Helper()
-	n := len(cfg.Masters)
-	n = cmp.Or(n, 5)
+	n := cmp.Or(len(cfg.Masters), 5)
 	e := &Engine{refused: make(map[string]bool), denied: make(map[string]bool)}
 	byAddress := make(map[string]*redisfake.Server)
 	cfg.Masters = nil
@@ -97,8 +97,10 @@ func (e *Engine) cut(master int, end func()) {
 	}
 	end()
 	for i, other := range engines {
+		pause := time.Microsecond // in a bubble: until all else waits; an idle engine notices within 1.5 s
 		for m := other.Stats().Masters[master]; m.Up && m.SetAside == times[i]; m = other.Stats().Masters[master] {
-			time.Sleep(time.Microsecond) // in a bubble: until all else waits
+			time.Sleep(pause)
+			pause = min(2*pause, time.Millisecond)
 		}
 	}
 }
@@ -114,7 +116,7 @@ func (e *Engine) Slow(master int, d time.Duration) { e.masters[master].Slow(d) }
 // Restart restarts a master, up or down, without its data. As in production, the engine asks it for no new
 // locks until all leases that it may have forgotten have run out: MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no
 // time at all. When Restart returns the engines have noticed. Ready waits for its vote only if the other masters
-// are no quorum.
+// are no quorum, AllVote in any case.
 func (e *Engine) Restart(master int) {
 	e.cut(master, func() {
 		e.mu.Lock()
@@ -124,6 +126,21 @@ func (e *Engine) Restart(master int) {
 			e.masters[master].Set(key, nobody)
 		}
 	})
+}
+
+// AllVote blocks until every master votes for every open engine: after a Restart as long as that says, while one is
+// down until Up. A lock that is kept alive has the master again within a second (HeldOn). Error: ctx's, once it ends.
+func (e *Engine) AllVote(ctx context.Context) error {
+	e.mu.Lock()
+	engines := e.engines
+	e.mu.Unlock()
+	waits := func(m engine.MasterStats) bool { return m.Cause != nil }
+	for _, other := range engines {
+		for ctx.Err() == nil && other.Ready(ctx) == nil && slices.ContainsFunc(other.Stats().Masters, waits) {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return ctx.Err()
 }
 
 // keys returns the keys of a name: of its lock and readers, and of its permits.

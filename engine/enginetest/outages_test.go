@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/enginetest"
 )
 
 func TestAMinorityThatIsDownChangesNothing(t *testing.T) {
@@ -99,4 +102,61 @@ func TestMastersThatWereRestartedDoNotVoteAtOnce(t *testing.T) {
 		require.ErrorIs(t, held.Err(), engine.ErrLost, "a majority has forgotten it")
 		free(t, w)
 	})
+}
+
+func TestAKeptLockOutlastsTheRestartOfEveryMaster(t *testing.T) {
+	for _, fencing := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := enginetest.New(t, engine.Config{Fencing: fencing})
+			lock := mustAcquire(t, e.Engine, "name", 0)
+			require.NoError(t, lock.KeepAlive(0))
+			waits, other := make(chan struct{}), e.Open(t, engine.Config{Fencing: fencing})
+			go func() {
+				defer close(waits)
+				assert.NoError(t, other.Do(t.Context(), "name", 0, func(context.Context) error { return nil }))
+			}()
+			for i := range 9 {
+				e.Restart(i % masters)
+				start := time.Now()
+				require.NoError(t, e.AllVote(t.Context()))
+				require.WithinRange(t, time.Now(), start.Add(31*time.Second), start.Add(33*time.Second))
+				time.Sleep(time.Second)
+				require.NoError(t, lock.Err(), i)
+				on, _ := lock.HeldOn()
+				require.Equal(t, masters, on, i)
+				require.Zero(t, e.Stats().Eroded)
+			}
+			require.NoError(t, lock.Release(t.Context()))
+			<-waits
+		})
+	}
+}
+
+func TestAllVoteEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New(t, engine.Config{})
+		require.NoError(t, e.AllVote(t.Context()))
+		ended := e.Open(t, engine.Config{})
+		e.Down(3)
+		require.NoError(t, ended.Close(), "it never learns that the master is back")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.ErrorIs(t, e.AllVote(ctx), context.DeadlineExceeded, "a master is down")
+		e.NoQuorum()
+		require.ErrorIs(t, e.AllVote(ctx), context.DeadlineExceeded)
+		e.Heal()
+		require.NoError(t, e.AllVote(t.Context()))
+	})
+}
+
+func TestAllVoteWaitsForARestartInRealTime(t *testing.T) {
+	t.Parallel()
+	e := enginetest.New(t, engine.Config{TTL: time.Second, MaxTTL: time.Second, MasterTimeout: 900 * time.Millisecond})
+	e.Restart(0)
+	start := time.Now()
+	require.NoError(t, e.AllVote(within(t)))
+	require.GreaterOrEqual(t, time.Since(start), 2*time.Second-time.Second/10)
+	for _, m := range e.Stats().Masters {
+		require.NoError(t, m.Cause)
+	}
 }
