@@ -74,7 +74,7 @@ type holder interface {
 }
 
 func playKept(t *testing.T, s setting) *row {
-	r, result := newRoll(t, s), &row{setting: s.String(), median: medianHeal, worst: worstHeal}
+	r, result := newRoll(t, s), &row{setting: s.String(), began: time.Now(), median: medianHeal, worst: worstHeal}
 	var h holder
 	if s.holder == "exec" {
 		h = r.exec()

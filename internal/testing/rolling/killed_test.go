@@ -49,7 +49,7 @@ func TestNextHolderFollowsOneThatWasKilled(t *testing.T) {
 // playKilled has a process keep the lock, and others wait to keep it. In each roll the holder is killed, and another process
 // joins the others.
 func playKilled(t *testing.T, s setting) *row {
-	r, result := newRoll(t, s), &row{setting: s.String(), median: medianNext, worst: worstNext}
+	r, result := newRoll(t, s), &row{setting: s.String(), began: time.Now(), median: medianNext, worst: worstNext}
 	beside := r.keep("beside", false, func(report) {}) // sees which masters vote
 	var all []*process
 	for range s.waits + 1 {

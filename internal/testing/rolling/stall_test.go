@@ -17,8 +17,10 @@ var stalls struct {
 	all        []stall
 }
 
-// leastStall is what a busy machine keeps a process waiting now and then.
-const leastStall = 20 * time.Millisecond
+const (
+	leastStall = 20 * time.Millisecond  // is what a busy machine keeps a process waiting now and then
+	mayLose    = 200 * time.Millisecond // as long may a master take: if several take longer, no lock can be kept
+)
 
 // watchStalls notes stalls until done is closed.
 func watchStalls(done <-chan struct{}) {

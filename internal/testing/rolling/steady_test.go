@@ -33,7 +33,7 @@ func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) 
 	for _, fenced := range []bool{false, true} {
 		t.Run(fmt.Sprint("fenced ", fenced), func(t *testing.T) {
 			t.Parallel()
-			r := newRoll(t, setting{masters: 3, fenced: fenced})
+			began, r := time.Now(), newRoll(t, setting{masters: 3, fenced: fenced})
 			cfg := r.config()
 			cfg.MastersAreNew, cfg.MasterTimeout = !fenced, 500*time.Millisecond
 			e, err := engine.New(t.Context(), cfg)
@@ -51,6 +51,9 @@ func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) 
 			require.NoError(t, lock.KeepAlive(0))
 			r.until("60 renewals", func() bool { return e.Stats().Renewed >= 60 })
 			require.NoError(t, lock.Release(t.Context()))
+			if e.Stats().RenewalsFailed > 0 && stalledSince(began) > mayLose {
+				t.Skip("the machine stalled")
+			}
 			n := int(e.Stats().Renewed)
 			want := map[string]int{"set": 1, "evalsha": n + 1, "get": n + 1, "pttl": n, "pexpire": n, "del": 1}
 			if fenced { // each script also compares the mark, and the acquire raises a register
