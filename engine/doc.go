@@ -369,8 +369,9 @@
 //
 // Stats has counters and the present state. Config.Observer gets single events, with names and
 // durations. Config.Logger gets events that an operator should see. Both run on a goroutine of their own
-// and may be slow; the events that they miss are counted. Alert on locks lost, on attempts without
-// a quorum, and on fewer voting masters than one more than a quorum: the next failure stops all
-// locks. Packages lockprom and lockotel, modules of their own, export all of it to Prometheus and
+// and may be slow; the events that they miss are counted. Alert on locks lost, on kept locks that a voting
+// master lacks for a minute (Stats.Eroded), on attempts without a quorum, and on fewer voting masters than
+// one more than a quorum: the next failure stops all locks. Packages lockprom and lockotel, modules of their
+// own, export all of it to Prometheus and
 // OpenTelemetry, with these alerts and a dashboard.
 package engine

@@ -29,9 +29,10 @@
 // # Dashboard and alerts
 //
 // dashboard.json, in this directory, is for Grafana: import it and choose the data source.
-// alerts.yaml is for Prometheus (rule_files). It has an alert for each of three facts: a lock was lost while
-// it was held, attempts found no quorum for minutes, and so few masters vote that the next failure stops all
-// locks. Dashboard and alerts hold for any number of engines and masters. They also hold for package lockotel
+// alerts.yaml is for Prometheus (rule_files). It has an alert for each of four facts: a lock was lost while
+// it was held, a master that votes lacks kept locks for a minute, attempts found no quorum for minutes, and so
+// few masters vote that the next failure stops all locks. Dashboard and alerts hold for any number of engines
+// and masters. They also hold for package lockotel
 // through OpenTelemetry's exporter for Prometheus, which makes the same names. Module rulestest evaluates all
 // their queries on scrapes of real engines.
 //

@@ -132,6 +132,52 @@ func TestEachAlertFiresOnItsOwnSituationAlone(t *testing.T) {
 	}
 }
 
+// While masters are away or wait after a restart, their locks can only be on the others.
+func TestLocksErodedFiresOnceAVotingMasterLacksAKeptLockForAMinute(t *testing.T) {
+	for name, to := range exports {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			masters := redistest.Masters(t, 3)
+			locks, p := serve(t, masters, to, func(c *engine.Config) { c.TTL, c.MaxTTL, c.MasterTimeout = 6*time.Second, 6*time.Second, 2*time.Second }), newServer()
+			scrapes := func(n int, firing ...string) {
+				t.Helper()
+				for range n {
+					p.scrape(t, locks.registry)
+				}
+				require.Equal(t, append([]string{}, firing...), p.firing(t))
+			}
+			const minute = 1 + time.Minute/interval // in scrapes
+			lock, err := locks.Acquire(t.Context(), "name", 0)
+			require.NoError(t, err)
+			require.NoError(t, lock.KeepAlive(0))
+			on := func(want int) {
+				t.Helper()
+				require.Eventually(t, func() bool { on, _ := lock.HeldOn(); return on == want }, time.Minute, 10*time.Millisecond, "held on %d", want)
+			}
+			require.NoError(t, masters[0].Kill())
+			locks.votes(t, 2)
+			on(2)
+			scrapes(int(minute), "MuxlockNoSpareMaster")
+			require.NoError(t, masters[0].Restart(t.Context()))
+			require.Eventually(t, func() bool { return !locks.Stats().Masters[0].VotesFrom.IsZero() }, time.Minute, time.Millisecond)
+			scrapes(1, "MuxlockNoSpareMaster")
+			locks.votes(t, 3)
+			on(3)
+			scrapes(int(minute))
+			require.NotZero(t, locks.Stats().Healed)
+
+			redistest.Command(t, masters[1], "SET", "name", "another", "PX", "600000")
+			on(2)
+			scrapes(int(minute) - 1)
+			scrapes(1, "MuxlockLocksEroded")
+			redistest.Command(t, masters[1], "DEL", "name")
+			on(3)
+			scrapes(1)
+			require.NoError(t, lock.Err())
+		})
+	}
+}
+
 func TestAMasterOfAnotherSetIsNoSpareOne(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	setUp := func(of []*redisserver.Server) {
