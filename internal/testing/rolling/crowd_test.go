@@ -45,7 +45,7 @@ func TestManyKeptLocksRegainAMaster(t *testing.T) {
 	r := newRoll(t, setting{masters: 3})
 	cfg := r.config()
 	cfg.MaxTTL, cfg.TTL, cfg.MastersAreNew = crowdTTL, crowdTTL, true
-	e, err := engine.New(t.Context(), cfg)
+	e, err := open(t.Context(), cfg)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
 	var locks []*engine.Lock

@@ -3,6 +3,7 @@ package rolling
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,7 +72,9 @@ func playKilled(t *testing.T, s setting) *row {
 		dead := <-killed
 		r.until("another process holds", func() bool { return r.audit.newest().hold != dead.hold })
 		next := r.audit.newest()
-		result.add(next.first-dead.freeAt(m, again), began)
+		if free := dead.freeAt(m, again); free > 0 {
+			result.add(next.first-free, began)
+		}
 		all[holder] = r.start("keeps", "")
 		r.until("all masters have the next one's lock", func() bool {
 			n := r.audit.newest()
@@ -110,20 +113,25 @@ func (r *roll) kill(p *process, voted <-chan struct{}) death {
 	<-p.Done
 	hold, _ := p.said()
 	d := death{hold: hold, expires: make([]time.Duration, len(r.masters))}
-	values, votes := make([]string, len(r.masters)), map[string]int{}
+	values := make([]string, len(r.masters))
+	var all sync.WaitGroup
 	for i, m := range r.masters {
-		at := monotonic()
-		if left, err := wire.Ask(r.t.Context(), "redis://"+m.Addr(), 200*time.Millisecond, "PTTL", kept); err == nil && left[0].Number > 0 {
-			d.expires[i] = at + time.Duration(left[0].Number)*time.Millisecond
-			value, err := wire.Ask(r.t.Context(), "redis://"+m.Addr(), 200*time.Millisecond, "GET", kept)
-			if err == nil {
-				values[i] = value[0].Text
-				votes[values[i]]++
+		all.Go(func() {
+			// A master that is away is awaited for a while, and does not have the key.
+			value, err := wire.Ask(r.t.Context(), "redis://"+m.Addr(), time.Second, "GET", kept)
+			left, failed := wire.Ask(r.t.Context(), "redis://"+m.Addr(), time.Second, "PTTL", kept)
+			if err == nil && failed == nil && left[0].Number > 0 {
+				values[i], d.expires[i] = value[0].Text, monotonic()+time.Duration(left[0].Number)*time.Millisecond
 			}
-		}
+		})
 	}
-	for i, v := range values {
-		if votes[v] < quorum.Size(len(r.masters)) {
+	all.Wait()
+	votes := make(map[string]int)
+	for _, value := range values {
+		votes[value]++
+	}
+	for i, value := range values {
+		if votes[value] < quorum.Size(len(values)) {
 			d.expires[i] = 0 // a stray's
 		}
 	}
@@ -135,7 +143,7 @@ func (d death) freeAt(m int, again time.Duration) time.Duration {
 	free := slices.Clone(d.expires)
 	free[m] = max(free[m], again)
 	slices.Sort(free)
-	return free[quorum.Size(len(free))-1]
+	return free[quorum.Size(len(free))-1] // 0: it is not known, since the masters did not answer in time
 }
 
 func TestNameIsFreeOnceAQuorumThatVotesHasNoKey(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -78,7 +79,7 @@ func play(text string) {
 		}
 		return
 	}
-	e, err := engine.New(ctx, engine.Config{Masters: p.Masters, MaxTTL: ttl, TTL: ttl, Fencing: p.Fenced, Prefix: p.Prefix})
+	e, err := open(ctx, engine.Config{Masters: p.Masters, MaxTTL: ttl, TTL: ttl, Fencing: p.Fenced, Prefix: p.Prefix})
 	if err != nil {
 		fmt.Println("failed", err)
 		return
@@ -112,6 +113,17 @@ func play(text string) {
 		}
 		callers.Wait()
 	}
+}
+
+// open connects an engine. On a busy machine masters may be too late a few times.
+func open(ctx context.Context, cfg engine.Config) (e *engine.Engine, err error) {
+	for range 20 {
+		if e, err = engine.New(ctx, cfg); !errors.Is(err, engine.ErrNoQuorum) {
+			break
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	return e, err
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -110,7 +110,7 @@ type keeper struct {
 
 // keep keeps a lock, as its leader or not, and returns once all masters have it. Its reports go to say.
 func (r *roll) keep(name string, leads bool, say func(report)) *keeper {
-	e, err := engine.New(r.t.Context(), r.config())
+	e, err := open(r.t.Context(), r.config())
 	require.NoError(r.t, err)
 	k := &keeper{e: e}
 	var ctx context.Context
