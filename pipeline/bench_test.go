@@ -94,7 +94,7 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 //	go test -bench Fold ./pipeline
 func BenchmarkFold(b *testing.B) {
 	_, addrs := overBareServers(b, 1) // its probe loads the scripts
-	s, err := conn.Dial(b.Context(), conn.Limited(rueidis.ClientOption{InitAddress: addrs[:1]}), time.Second)
+	s, err := conn.Dial(b.Context(), conn.Limited(rueidis.ClientOption{InitAddress: addrs[:1]}), time.Second, 0)
 	require.NoError(b, err)
 	b.Cleanup(s.Close)
 	var replies []resp.Reply

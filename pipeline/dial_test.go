@@ -185,3 +185,22 @@ func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
 		}
 	})
 }
+
+// A stopped server takes connections. When it goes on, it carries out what was sent before it was set aside.
+func TestWhatAStoppedMasterCarriesOutIsUndoneAsSoonAsItGoesOn(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[2]
+		for i := range 30 {
+			f.set(func() { f.stalled = true })
+			b.cycle("a")
+			time.Sleep(4*time.Second + time.Duration(i)*37*time.Millisecond)
+			require.Equal(t, 2, b.up())
+			f.set(func() { f.stalled = false })
+			time.Sleep(4 * redlock.FirstRedial)
+			require.Empty(t, f.keys(), "after %d", i)
+			b.untilUp(3)
+			time.Sleep(2 * redlock.LongestRedial)
+		}
+	})
+}

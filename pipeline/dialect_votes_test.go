@@ -82,7 +82,7 @@ func TestVotesAreTheSameInEveryDialectOfAFake(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
 		f.native = conn.Msetex | conn.Delex | conn.Delifeq
-		s, err := conn.Dial(t.Context(), b.cfg.Masters[0].Option, testTimeout)
+		s, err := conn.Dial(t.Context(), b.cfg.Masters[0].Option, testTimeout, 0)
 		require.NoError(t, err)
 		defer s.Close()
 		requireSameVotes(t, s, comparedNames, func(name string) string {
@@ -97,7 +97,7 @@ func TestVotesAreTheSameInEveryDialectOfAServer(t *testing.T) {
 		t.Skip("one goroutine")
 	}
 	m := redistest.Masters(t, 1)[0]
-	s, err := conn.Dial(t.Context(), conn.Limited(rueidis.ClientOption{InitAddress: []string{m.Addr()}}), 5*time.Second)
+	s, err := conn.Dial(t.Context(), conn.Limited(rueidis.ClientOption{InitAddress: []string{m.Addr()}}), 5*time.Second, 0)
 	require.NoError(t, err)
 	defer s.Close()
 	trial := conn.NewNativeTrial("trial", "t")

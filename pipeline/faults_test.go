@@ -111,7 +111,7 @@ func TestPlainRueidisWouldReachTheRestartedMasterAtOnce(t *testing.T) {
 func TestSessionNeverDialsAgain(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
-		s, err := conn.Dial(context.Background(), b.cfg.Masters[0].Option, testTimeout)
+		s, err := conn.Dial(context.Background(), b.cfg.Masters[0].Option, testTimeout, 0)
 		require.NoError(t, err)
 		defer s.Close()
 		var set conn.Batch

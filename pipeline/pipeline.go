@@ -137,7 +137,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	errs := make([]error, len(p.masters))
 	var dials sync.WaitGroup
 	for i, m := range p.masters {
-		dials.Go(func() { errs[i] = m.dialAndAdmit(ctx) })
+		dials.Go(func() { errs[i] = m.dialAndAdmit(ctx, 0) })
 	}
 	dials.Wait()
 	err := p.checkStart(ctx, errs)

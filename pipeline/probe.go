@@ -27,14 +27,19 @@ var errSameServer = errors.New("two addresses reach the same server")
 const noDatabase = "DB index is out of range"
 
 // probeUntilAdmitted probes the master, with pauses in between. It returns false when the pipeline
-// closes.
+// closes. A server that was stopped takes connections, but does not greet. Then the time passes in the
+// dial and not in the pause: when the server goes on, it carries out what was sent before, and the
+// pending releases are to follow soon.
 func (m *master) probeUntilAdmitted() bool {
 	if m.pause == 0 || time.Since(m.admitted) > redlock.LongestRedial {
 		m.pause = redlock.FirstRedial
 	}
 	m.waitWhileIdle()
-	for conn.SleepGrowing(m.p.ctx, &m.pause) {
-		err := m.dialAndAdmit(m.p.ctx)
+	var took time.Duration
+	for conn.SleepGrowing(m.p.ctx, &m.pause, took) {
+		start := time.Now()
+		err := m.dialAndAdmit(m.p.ctx, 2*m.pause)
+		took = time.Since(start)
 		if err == nil || m.p.ctx.Err() != nil {
 			return err == nil
 		}

@@ -33,7 +33,7 @@ func (m *master) wakeLocked() {
 func (m *master) reconnect() {
 	p, before, cause := m.p, m.server.RunID, m.cause
 	m.waitWhileIdle()
-	err := m.dialAndAdmit(p.ctx)
+	err := m.dialAndAdmit(p.ctx, 0)
 	if p.ctx.Err() != nil {
 		return
 	}

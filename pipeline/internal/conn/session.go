@@ -35,14 +35,14 @@ var errRedial = errors.New("connection has ended")
 // IdlePing is how long a tracker's connection may be idle before the tracker asks for a sign of life.
 const IdlePing = time.Second
 
-// Dial opens a session for batches. Its owner writes and reads it.
-func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*Session, error) {
+// Dial opens a session for batches. Its owner writes and reads it. The server may take longer than timeout to greet: up to greeting.
+func Dial(ctx context.Context, option rueidis.ClientOption, timeout, greeting time.Duration) (*Session, error) {
 	option.DisableCache = true
 	option.RingScaleEachConn = 1 // never used
 	option.ReadBufferEachConn = 4 << 10
 	option.WriteBufferEachConn = 4 << 10
 	option.Dialer.KeepAlive = -1 // no PINGs of rueidis's own: they would end the synchronous mode
-	s, err := open(ctx, option, timeout)
+	s, err := open(ctx, option, timeout, max(timeout, greeting))
 	if err != nil {
 		return nil, resp.WithoutArguments(err)
 	}
@@ -68,12 +68,12 @@ func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.
 	option.ReadBufferEachConn = 16 << 10
 	option.WriteBufferEachConn = 16 << 10
 	option.Dialer.KeepAlive = -1
-	return open(ctx, option, timeout)
+	return open(ctx, option, timeout, timeout)
 }
 
 // open connects and greets the master. It returns when ctx ends, or within DialTimeout, once more
-// for AuthCredentialsFn, and timeout. Until Release is called, the end of ctx ends the connection.
-func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*Session, error) {
+// for AuthCredentialsFn, and greeting. Until Release is called, the end of ctx ends the connection.
+func open(ctx context.Context, option rueidis.ClientOption, timeout, greeting time.Duration) (*Session, error) {
 	s := &Session{Release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
 	connect := option.DialCtxFn // set by Limited
@@ -105,10 +105,10 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	}
 	option.ForceSingleClient = true // never follow a cluster
 	option.DisableRetry = true
-	option.PipelineMultiplex = -1     // one connection
-	option.BlockingPipeline = -1      // never a second one for a large batch
-	option.ConnWriteTimeout = timeout // for a whole batch, write and read; for a PING
-	option.Dialer.Timeout = DialTimeout(timeout)
+	option.PipelineMultiplex = -1                               // one connection
+	option.BlockingPipeline = -1                                // never a second one for a large batch
+	option.ConnWriteTimeout = greeting                          // for a whole batch, write and read; for a PING
+	option.Dialer.Timeout = max(DialTimeout(timeout), greeting) // with the greeting; connect has its own bound
 
 	client, err := rueidis.NewClient(option)
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Setup) visit(ctx context.Context, masters []conn.Master) (visits []*vis
 }
 
 func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration) (err error) {
-	if v.Session, err = conn.Dial(ctx, conn.Limited(m.Option), timeout); err != nil {
+	if v.Session, err = conn.Dial(ctx, conn.Limited(m.Option), timeout, 0); err != nil {
 		return err
 	}
 	var first conn.Batch

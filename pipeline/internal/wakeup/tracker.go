@@ -88,7 +88,7 @@ func (t *tracker) run() {
 				continue
 			}
 		}
-		if !conn.SleepGrowing(t.wakeups.ctx, &t.pause) {
+		if !conn.SleepGrowing(t.wakeups.ctx, &t.pause, 0) {
 			return
 		}
 	}
@@ -135,7 +135,7 @@ func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 		if t.refused.IsZero() {
 			t.refused = time.Now()
 		}
-		s, err = conn.Dial(ctx, t.option, timeout)
+		s, err = conn.Dial(ctx, t.option, timeout, 0)
 	}
 	t.wakeups.mu.Lock()
 	t.tracked = tracked && t.connection == connection
