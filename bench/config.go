@@ -80,6 +80,9 @@ type Config struct {
 	// History is the number of latest events that each process keeps of each name for
 	// Result.History; 0 is none. Each event costs a lock and a copy, so it is for few names.
 	History int `json:"history,omitempty"`
+	// Kept is the number of names beside Keys whose locks each process keeps alive, for Result.Kept. One process has such a
+	// lock, and the others wait for it.
+	Kept int `json:"kept,omitempty"`
 	// Outages says that faults may take a majority away on purpose. A time without any
 	// acquisition then does not make the figures invalid.
 	Outages bool `json:"-"`
@@ -112,7 +115,7 @@ func (c Config) Validate() error {
 	switch {
 	case c.Workers < 1 || c.Workers > maxWorkers:
 		return wrong("Workers", "workers", "must be 1 to %d, got %d", maxWorkers, c.Workers)
-	case c.Procs < 0 || c.procs() > maxProcs || c.procs()*c.Workers > maxWorkers:
+	case c.Procs < 0 || c.procs() > maxProcs || c.procs()*(c.Workers+c.Kept) > maxWorkers:
 		return wrong("Procs", "procs", "must be 1 to %d and have at most %d workers together, got %d", maxProcs, maxWorkers, c.Procs)
 	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
@@ -136,6 +139,8 @@ func (c Config) Validate() error {
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
 	case c.History < 0 || c.History > 0 && c.keys() > spreadNames:
 		return wrong("History", "keys", "must be at most %d to keep a history of each, got %d", spreadNames, c.keys())
+	case c.Kept < 0:
+		return wrong("Kept", "", "must not be negative, got %d", c.Kept)
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
 	case c.Dist.kind != distOwn && c.Keys < c.Op.names():
@@ -158,7 +163,10 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// keys returns the number of names that the run uses.
+// names returns the number of names that the run uses.
+func (c Config) names() int { return c.keys() + c.Kept }
+
+// keys returns the number of names that workers use.
 func (c Config) keys() int {
 	if c.Dist.kind == distOwn && c.Op != Hold {
 		return c.Workers * c.procs() * c.Op.names()

@@ -43,6 +43,10 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 			holding.add(p.Holding)
 			res.Holding = holding.result()
 		}
+		if cfg.Kept > 0 {
+			res.Kept = cmp.Or(res.Kept, new(Kept))
+			res.Kept.add(p.Kept)
+		}
 		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
 		res.Client.AllocsPerOp += p.Client.AllocsPerOp
 		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)

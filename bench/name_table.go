@@ -39,13 +39,13 @@ const (
 func newTable(cfg Config) *table { return tableOf(cfg, make([]atomic.Int64, tableWords(cfg))) }
 
 func tableOf(cfg Config, words []atomic.Int64) *table {
-	return &table{words, cfg.keys(), stride(cfg.keys()), cfg.slots(), cfg.permits(), cfg.History}
+	return &table{words, cfg.names(), stride(cfg.names()), cfg.slots(), cfg.permits(), cfg.History}
 }
 
 func tableWords(cfg Config) int {
-	words := cfg.keys()*(stride(cfg.keys())+cfg.slots()+cfg.permits()) + 2
+	words := cfg.names()*(stride(cfg.names())+cfg.slots()+cfg.permits()) + 2
 	if cfg.History > 0 {
-		words += cfg.procs() * cfg.keys() * (ringWords + cfg.History*recordWords)
+		words += cfg.procs() * cfg.names() * (ringWords + cfg.History*recordWords)
 	}
 	return words
 }

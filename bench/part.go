@@ -25,6 +25,7 @@ type Part struct {
 	FenceViolations int64
 	History         []Event
 	Holding         *holdingPart // op hold only
+	Kept            Kept         // its keepers'
 	Client          Client       // its figures per cycle are totals here
 	Series          []Interval
 	Drain           Interval // after the measured time

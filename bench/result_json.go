@@ -26,6 +26,7 @@ type Result struct {
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
 	Holding        *Holding  `json:"holding,omitempty"` // op hold only
+	Kept           *Kept     `json:"kept,omitempty"`    // only with Config.Kept
 	Client         Client    `json:"client"`
 	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: not probed
 	Probe          *Probe    `json:"probe,omitempty"`

@@ -56,6 +56,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			for _, w := range r.workers {
 				done.Go(w.run)
 			}
+			for _, k := range r.keepers {
+				done.Go(k.run)
+			}
 		})
 	})
 	if r.cfg.Begin != nil {
@@ -255,6 +258,9 @@ func (r *runner) figures(p *Part, c Counts) {
 			p.Holding.Lost += w.lost
 			p.Holding.Wanted += int64(r.cfg.shareOf(w.number))
 		}
+	}
+	for _, k := range r.keepers {
+		p.Kept.add(k.Kept)
 	}
 	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps().Load(), r.audit.stale().Load(), r.history.violations()
 	p.Panicked = r.failed.Err() != nil

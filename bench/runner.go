@@ -48,6 +48,7 @@ type runner struct {
 	ended   chan struct{} // closed when the measured time is over
 	stop    chan struct{} // closed when the drain is over
 	workers []*worker
+	keepers []*keeper
 
 	failed context.Context         // its cause is the error of the first call of fail
 	fail   context.CancelCauseFunc // ends the run
@@ -66,7 +67,7 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table,
 		impl:   impl,
 		cfg:    cfg,
 		locker: l,
-		names:  names(cfg.KeyPrefix, cfg.keys()),
+		names:  names(cfg.KeyPrefix, cfg.names()),
 		zipf:   newZipf(cfg),
 		rec:    newRecorder(cfg),
 		audit:  &audit{t},
@@ -88,6 +89,9 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table,
 	r.workers = make([]*worker, cfg.Workers)
 	for i := range r.workers {
 		r.workers[i] = newWorker(r, i)
+	}
+	for i := range cfg.Kept {
+		r.keepers = append(r.keepers, newKeeper(r, i))
 	}
 	r.base = base()
 	return r

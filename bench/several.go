@@ -54,7 +54,7 @@ func (w *worker) drawKeys(key int) {
 	}
 	w.keys = w.keys[:0]
 	for i := range n {
-		w.keys = append(w.keys, (key+i)%len(w.r.names))
+		w.keys = append(w.keys, (key+i)%w.r.cfg.keys())
 	}
 }
 

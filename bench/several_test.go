@@ -162,13 +162,13 @@ func TestWorkersHaveSetsOfTheirOwn(t *testing.T) {
 }
 
 func TestSetIsTheNameThatIsDrawnAndThoseThatFollow(t *testing.T) {
-	r := &runner{cfg: Config{Op: All(3), Dist: Uniform()}, names: make([]string, 5)}
+	r := &runner{cfg: Config{Op: All(3), Dist: Uniform(), Keys: 5, Kept: 1}}
 	w := &worker{r: r}
 	for key, want := range map[int][]int{0: {0, 1, 2}, 3: {3, 4, 0}, 4: {4, 0, 1}} {
 		w.drawKeys(key)
 		require.Equal(t, want, w.keys)
 	}
-	r.cfg.Dist, r.names = Dist{}, make([]string, 6)
+	r.cfg.Dist, r.cfg.Workers = Dist{}, 2
 	w.drawKeys(1)
 	require.Equal(t, []int{3, 4, 5}, w.keys)
 }

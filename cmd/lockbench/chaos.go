@@ -49,7 +49,8 @@ func chaosCommand() *cobra.Command {
 		Long: `Chaos locks few names from many workers while masters and client processes fail. A seed
 draws the faults. Chaos looks for two holders at once, and for fencing tokens that do not grow.
 On either it exits 4, and writes the events around the first violation of each name to
---history. At most a minority of the masters is faulty at a time (a single master may be), and at
+--history. One more lock is kept alive by one process, and wanted by all others; chaos counts how often it
+is lost, and how often of that while its process stood still. At most a minority of the masters is faulty at a time (a single master may be), and at
 most one client.
 
   delay, cut, blackhole    replies are late; connections end in the middle of bytes; nothing
@@ -167,6 +168,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 // planImpls checks the implementations. It sets what they can do, unless the caller asks for something.
 func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 	p.Together, p.Reference = len(p.Impls) > 1, ""
+	p.Load.Kept = 1
 	if p.Together && p.Load.Procs < len(p.Impls) {
 		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Load.Procs)
 	}
@@ -180,6 +182,9 @@ func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 			p.Masters.Count = 1
 		}
 		mixed = mixed && impl.Can(mix)
+		if !impl.Can(bench.Hold) {
+			p.Load.Kept = 0
+		}
 	}
 	if mixed && !fs.Changed("op") {
 		p.Load.Op = mix

@@ -75,6 +75,25 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	require.NoFileExists(t, history)
 }
 
+// A majority of masters forgets the lock, one after another, and another process waits for it all the time.
+func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	args := []string{"chaos", "--local", "3", "--workers", "2", "--procs", "2", "--faults", "restart", "--fencing=false", "--ttl", "2s", "--duration", "12s", "--seed", "3",
+		"--history", filepath.Join(t.TempDir(), "history.ndjson")}
+	stdout, stderr, code := lockbench(t, append(args, "-o", "json", "-q")...)
+	requireMeasured(t, code, stderr)
+	doc := requireFields(t, stdout)
+	failed := map[any]bool{}
+	faults, _ := at(doc["results"].([]any)[0], "faults")
+	for _, f := range faults.([]any) {
+		failed[f.(map[string]any)["master"]] = true
+	}
+	require.Greater(t, len(failed), 1, "a majority")
+	require.Positive(t, number(t, doc, "kept.held"))
+	require.Equal(t, number(t, doc, "kept.lost_stopped"), number(t, doc, "kept.lost"), "the machine may be busy")
+}
+
 func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
 	t.Parallel()
 	needServer(t)
@@ -112,6 +131,8 @@ func TestChaosStopsAndKillsClients(t *testing.T) {
 	}
 	require.Positive(t, seen["pause"])
 	require.Positive(t, seen["crash"])
+	require.Positive(t, number(t, doc, "kept.held"))
+	require.Equal(t, number(t, doc, "kept.lost_stopped"), number(t, doc, "kept.lost"), "no master failed")
 	require.Len(t, seen, 2)
 	require.Positive(t, number(t, doc, "totals.acquired"))
 	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")

@@ -288,6 +288,9 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	doc := resulttest.Document(r)
 	doc.Config.History = "the-file"
 	require.NotContains(t, shown(t, "chaos", doc), "the-file")
+	require.NotContains(t, shown(t, "chaos", doc), "kept locks")
+	r.Kept = &bench.Kept{Held: 1001, Lost: 12, Stopped: 3}
+	require.Contains(t, flat(shown(t, "chaos", doc)), "kept locks 1,001, lost 12, 3 of them while their process stood still")
 	held := func(key string, worker int, at int64, fence uint64, violates bool) bench.Event {
 		return bench.Event{Kind: bench.EventAcquired, Key: key, Worker: worker, ToNs: at * 1e9, UntilNs: (at + 2) * 1e9, Fence: fence, Overlap: violates}
 	}

@@ -38,6 +38,9 @@ func (b *Blocks) chaos(doc result.Document) {
 	case r.Totals.Fenced > 0:
 		b.Line("%s", fencesText(r))
 	}
+	if k := r.Kept; k != nil {
+		b.Line("kept locks %s, lost %s, %s of them while their process stood still", units.Number(k.Held), units.Number(k.Lost), units.Number(k.Stopped))
+	}
 	if r.Safety.Violated() {
 		b.Line("the events around the first violation of each key, and the faults: %s", c.History)
 	}
