@@ -93,6 +93,9 @@ func (k *keeper) settleCount(c count, now clock.Instant) {
 	l.expireLocked(now)
 	undo := c.x != nil && c.granted != 0 && l.expired // nobody else releases what the heal has set
 	x := k.erosionLocked(c)
+	if c.x != nil && c.granted != 0 && (l.fault != nil || l.isKnown()) {
+		l.hasten(now) // with the healed masters it may have a quorum; or another process has released it meanwhile
+	}
 	switch {
 	case x == nil:
 	case c.x == nil:
@@ -101,10 +104,7 @@ func (k *keeper) settleCount(c count, now clock.Instant) {
 			x.gone, x.at, x.tries = c.gone, now, 0
 		}
 	default:
-		if x.busy = false; c.granted != 0 && l.fault != nil {
-			l.hasten(now) // with the healed masters it may have a quorum
-		}
-		if c.gone != 0 && x.tries < mostHealRetries {
+		if x.busy = false; c.gone != 0 && x.tries < mostHealRetries {
 			pause := firstHealRetry << x.tries
 			x.gone, x.at = c.gone, now.Add(redlock.Jitter(pause/2, pause/2*3, fastrand.Uint32n))
 			x.tries++

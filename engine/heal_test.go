@@ -43,10 +43,10 @@ func (r *roll) config() Config {
 	return cfg
 }
 
-func (r *roll) open(t *testing.T) *Engine {
+func (r *roll) open(t *testing.T, changes ...func(*Config)) *Engine {
 	cfg := r.config()
 	cfg.Fencing, cfg.MastersAreNew = r.fenced, !r.fenced
-	e, err := New(t.Context(), cfg)
+	e, err := New(t.Context(), cfg.with(changes...))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	r.engines = append(r.engines, e)

@@ -14,8 +14,13 @@ var heals = []fault{
 	},
 	{
 		what: "a heal that makes a quorum is followed by no renewal", file: "engine/heal.go",
-		old: "c.granted != 0 && l.fault != nil {\n\t\t\tl.hasten(now)", new: "c.granted != 0 && l.fault != nil {\n\t\t\tl.hasten(clock.Instant{})",
+		old: "(l.fault != nil || l.isKnown())", new: "l.isKnown()",
 		tests: "engine TestAHealThatMakesAQuorumIsFollowedByARenewal",
+	},
+	{
+		what: "nobody asks whether a lock whose token became known during its heal is still held", file: "engine/heal.go",
+		old: "(l.fault != nil || l.isKnown())", new: "l.fault != nil",
+		tests: "engine TestAHealThatFollowsTheReleaseOfARevealedLockIsUndone",
 	},
 	{
 		what: "a master that waits refuses extends", file: "pipeline/send.go",
