@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -305,6 +306,50 @@ func TestWhatIsDeniedIsNotTriedAgain(t *testing.T) {
 				}
 			}
 			t.Error("denied again:", denied)
+		})
+	}
+}
+
+// A master lost a kept lock, and its ACL takes away what the lock's acquire needs: SET, or only what the fenced acquire needs.
+func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
+	t.Parallel()
+	r := documentedRights(t)
+	for right, with := range map[string]func(*Config){"set": shortLease, "hmget": func(c *Config) { fenced(c); shortLease(c) }} {
+		t.Run(right, func(t *testing.T) {
+			t.Parallel()
+			masters := shortSet(t, 3)
+			log := counted{new(sync.Mutex), map[string]int{}}
+			e, err := openAs(t, masters, slices.Concat(r.Needed, r.Faster, r.Fencing), with, func(c *Config) { c.Logger = slog.New(log) })
+			require.NoError(t, err)
+			lock, err := e.Acquire(t.Context(), "locks:"+t.Name(), 0)
+			require.NoError(t, err)
+			everywhere(t, masters, lock)
+			require.NoError(t, lock.KeepAlive(0))
+			lock.lock()
+			lock.lease.since = lock.lease.since.Add(-time.Hour) // old enough to be healed
+			lock.unlock()
+			redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", "-"+right)
+			redistest.Command(t, masters[0], "DEL", lock.Name())
+			cause := func() error { return e.Stats().Masters[0].Cause }
+			soon(t, func() bool { return cause() != nil })
+			for i := range 3 {
+				denials(t, masters)
+				time.Sleep(time.Second)
+				n, what := denials(t, masters)
+				require.Less(t, n, int64(10), "second %d: %s", i, what)
+				having, of := lock.HeldOn()
+				require.Equal(t, []int{2, 3}, []int{having, of})
+				require.NoError(t, lock.Err())
+			}
+			require.ErrorContains(t, cause(), "NOPERM")
+			require.Equal(t, 1, log.count("WARN lock rests on a bare quorum: one more failure ends it"))
+			require.Equal(t, 1, log.count("WARN master set aside"))
+
+			redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", "+"+right)
+			soon(t, func() bool { having, of := lock.HeldOn(); return having == of })
+			require.EqualValues(t, 1, e.Stats().Healed)
+			soon(t, func() bool { return log.count("INFO lock is on more than a quorum again") == 1 })
+			require.NoError(t, lock.Release(t.Context()))
 		})
 	}
 }

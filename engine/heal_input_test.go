@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/testing/faultconn"
+	"muxlock/pipeline"
 	"muxlock/scripts"
 )
 
@@ -294,5 +296,342 @@ func TestAHealThatFollowsTheReleaseOfARevealedLockIsUndone(t *testing.T) {
 		t.Log(time.Since(set), lock.Err())
 		require.Less(t, time.Since(set), 150*time.Millisecond, "before the next renewal")
 		require.ErrorIs(t, lock.Err(), ErrNotHeld)
+	})
+}
+
+// Another server stands at the address of a master: it has run for a year, and has no data.
+func TestAServerInTheMastersPlaceIsNotHealedBeforeItVotes(t *testing.T) {
+	overEach(t, 3, func(t *testing.T, r *roll) {
+		e := r.open(t)
+		lock := r.keeping(t, e)
+		for i := range r.addresses {
+			r.master(i).Restart()
+			r.master(i).Clock(365*24*time.Hour, 0)
+			replaced := time.Now()
+			for e.Stats().Masters[i].Cause == nil {
+				time.Sleep(time.Millisecond)
+			}
+			for e.Stats().Masters[i].Cause != nil {
+				require.Empty(t, r.master(i).Value("lock"))
+				time.Sleep(time.Millisecond)
+			}
+			require.Greater(t, time.Since(replaced), 2*time.Second, "MaxTTL")
+			r.healed(t, lock, 500*time.Millisecond)
+		}
+		require.NoError(t, lock.Err())
+		require.EqualValues(t, 3, e.Stats().Healed)
+	})
+}
+
+// An operator replaces a member of the set for good. Processes that are configured with the former set lose their locks: no
+// answer counts for them. They heal nothing, least of all the new member.
+func TestALockOfTheFormerSetIsNotHealedAtTheNewMember(t *testing.T) {
+	overRoll(t, 4, false, func(t *testing.T, r *roll) {
+		all := r.addresses
+		r.addresses, r.fenced = all[:3], true
+		require.NoError(t, Admin.SetUp(t.Context(), r.config(), SetUpOptions{MastersAreNew: true}))
+		e := r.open(t)
+		lock := r.keeping(t, e)
+		token := lock.lease.token
+		require.NoError(t, Admin.ReplaceMaster(t.Context(), r.config(), all[0], all[3]))
+		r.addresses = all[1:]
+		next := make(chan *Lock, 1)
+		other := r.open(t)
+		go func() {
+			if lock, err := other.Acquire(t.Context(), "lock", 0); err == nil {
+				next <- lock
+			}
+		}()
+		for lock.Valid() {
+			require.Empty(t, next)
+			require.NotEqual(t, token, r.servers[all[3]].Value("lock"))
+			time.Sleep(time.Millisecond)
+		}
+		ended := time.Now()
+		require.WithinDuration(t, lock.Until(), ended, 2*time.Millisecond)
+		require.ErrorIs(t, lock.Err(), ErrExpired)
+		after := <-next
+		require.Less(t, time.Since(ended), 1100*time.Millisecond)
+		require.Greater(t, after.Fence(), lock.Fence())
+		require.Zero(t, e.Stats().Healed)
+		time.Sleep(5 * time.Second)
+		for _, address := range all {
+			require.NotEqual(t, token, r.servers[address].Value("lock"))
+		}
+	})
+}
+
+// A master comes back with old data: of another's lock that was released since, or of this one.
+func TestAMasterThatComesBackWithOldDataIsHealed(t *testing.T) {
+	for _, of := range []string{"another's lock", "another's lock without an end", "this lock", "this lock, long ago"} {
+		t.Run(of, func(t *testing.T) {
+			overEach(t, 3, func(t *testing.T, r *roll) {
+				e, other := r.open(t), r.open(t)
+				before, err := other.Acquire(t.Context(), "lock", 0)
+				require.NoError(t, err)
+				old := r.master(0).Snapshot()
+				if of == "another's lock without an end" {
+					forever := r.master(0).Value("lock")
+					r.master(0).Set("lock", forever)
+					old = r.master(0).Snapshot()
+				}
+				require.NoError(t, before.Release(t.Context()))
+				lock := r.keeping(t, e)
+				if strings.HasPrefix(of, "this lock") {
+					old = r.master(0).Snapshot()
+				}
+				if of == "this lock, long ago" {
+					time.Sleep(5 * time.Second)
+				}
+				last := lock.Fence()
+				for i := range r.addresses {
+					r.master(i).RestartWith(old)
+					time.Sleep(10 * time.Millisecond)
+					for e.Stats().Masters[i].Cause != nil {
+						require.NoError(t, lock.Err())
+						time.Sleep(time.Millisecond)
+					}
+					if of == "another's lock without an end" {
+						time.Sleep(time.Second)
+						require.NotEqual(t, lock.lease.token, r.master(i).Value("lock"))
+						n, _ := lock.HeldOn()
+						require.Equal(t, 2, n)
+						require.Equal(t, 1, e.Stats().Eroded)
+						r.master(i).Delete("lock")
+						time.Sleep(500 * time.Millisecond)
+					}
+					r.healed(t, lock, 500*time.Millisecond)
+				}
+				require.NoError(t, lock.Err())
+				require.NoError(t, lock.Release(t.Context()))
+				next, err := other.Acquire(t.Context(), "lock", 0)
+				require.NoError(t, err)
+				if r.fenced {
+					require.Greater(t, next.Fence(), last)
+				}
+				require.NoError(t, next.Release(t.Context()))
+			})
+		})
+	}
+}
+
+// The clocks of masters run faster or slower, as far as Config.Drift allows.
+func TestClocksAtTheEdgeOfDriftKeepTheLockAndNoSecondHolder(t *testing.T) {
+	const drift = 0.01
+	for what, rates := range map[string][]float64{"all fast": {drift, drift, drift}, "all slow": {-drift, -drift, -drift}, "apart": {drift, -drift, 0}} {
+		t.Run(what, func(t *testing.T) {
+			overEach(t, 3, func(t *testing.T, r *roll) {
+				e := r.open(t)
+				for i, rate := range rates {
+					r.master(i).Clock(0, rate)
+				}
+				lock := r.keeping(t, e)
+				for range 3 {
+					r.restartEach(func() { r.healed(t, lock, 500*time.Millisecond) })
+				}
+				// The holder stops after the last heal: its key ends last.
+				r.master(0).Delete("lock")
+				for !r.onAll(lock) || r.having(lock.lease.token) < 3 {
+					time.Sleep(time.Millisecond)
+				}
+				require.NoError(t, lock.KeepAlive(time.Nanosecond))
+				other := r.open(t)
+				for {
+					next, err := other.TryAcquire(t.Context(), "lock", 0)
+					if err == nil {
+						require.False(t, lock.Valid())
+						require.Less(t, time.Since(lock.Until()), 200*time.Millisecond)
+						require.NoError(t, next.Release(t.Context()))
+						return
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		})
+	}
+}
+
+// dies cuts an engine off for good.
+func dies(links []*faultconn.Link) {
+	for _, l := range links {
+		l.RefuseDials(true)
+		l.Cut()
+	}
+}
+
+// A holder dies just after heals. So its keys end apart, and at some masters somebody else's key was in the way.
+func TestWhenTheKeysOfADeadHolderEndApartTheNextFollowsAQuorumOfThem(t *testing.T) {
+	for _, masters := range []int{3, 5} {
+		for _, waiters := range []int{1, 20} {
+			var waits []time.Duration
+			for seed := range uint64(10) {
+				drawn := seed >= 5
+				overRoll(t, masters, seed%2 == 1, func(t *testing.T, r *roll) {
+					rng := rand.New(rand.NewPCG(seed, 0))
+					links, over := r.links()
+					lock := r.keeping(t, r.open(t, over))
+					token := lock.lease.token
+					got := make(chan *Lock, waiters)
+					for range waiters {
+						paths, over := r.links()
+						for _, p := range paths {
+							p.DelayRequests(time.Duration(100+rng.IntN(9900)) * time.Microsecond)
+						}
+						e := r.open(t, over)
+						go func() {
+							if l, err := e.Acquire(t.Context(), "lock", 0); err == nil {
+								got <- l
+							}
+						}()
+					}
+					time.Sleep(time.Second)
+					lost := rng.Perm(masters)[:masters/2]
+					for _, i := range lost {
+						r.master(i).Do("SET", "lock", "somebody else's")
+					}
+					for n := masters; n == masters; n, _ = lock.HeldOn() {
+						time.Sleep(time.Millisecond)
+					}
+					for _, i := range lost {
+						time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+						r.master(i).Delete("lock")
+					}
+					time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
+					died := time.Now()
+					dies(links)
+					if drawn {
+						for i := range masters {
+							r.master(i).Delete("lock")
+							r.master(i).Do("SET", "lock", token, "NX", "PX", fmt.Sprint(1+rng.IntN(2000)))
+						}
+					}
+					var ends []time.Duration
+					for i := range masters {
+						left, _ := r.master(i).Do("PTTL", "lock").(int64)
+						if r.master(i).Value("lock") != token {
+							left = 0
+						}
+						ends = append(ends, time.Duration(left)*time.Millisecond)
+					}
+					slices.Sort(ends)
+					free := died.Add(ends[masters/2])
+					next := <-got
+					require.True(t, drawn || !time.Now().Before(lock.Until()), "the dead holder is valid")
+					waits = append(waits, time.Since(free))
+					require.Less(t, time.Since(free), 1100*time.Millisecond, "seed %d: %v", seed, ends)
+					for range waiters - 1 {
+						require.NoError(t, next.Release(t.Context()))
+						released := time.Now()
+						next = <-got
+						require.Less(t, time.Since(released), 1100*time.Millisecond)
+					}
+					require.NoError(t, next.Release(t.Context()))
+				})
+			}
+			slices.Sort(waits)
+			require.Less(t, waits[len(waits)/2], 20*time.Millisecond)
+		}
+	}
+}
+
+// An older is a waiter of an engine that makes no room, as the masters see it: it asks to be granted whatever it was answered,
+// and keeps what it is granted beside somebody's lock.
+type older struct {
+	r     *roll
+	token string
+	has   []time.Time // until when, by master
+}
+
+// ask asks each master that votes, and reports whether a quorum has granted.
+func (o *older) ask(voting []MasterStats, waited time.Duration) (holds bool) {
+	n := 0
+	for i, m := range voting {
+		if m.Cause != nil {
+			o.has[i] = time.Time{}
+			continue
+		}
+		for _, joins := range []string{"", fmt.Sprint(waited.Milliseconds())} {
+			sent := time.Now()
+			reply, _ := o.r.master(i).Do("EVALSHA", scripts.Wait.SHA1, "3", "lock", pipeline.ReservedPrefix+"q:lock", pipeline.ReservedPrefix+"w:lock",
+				o.token, "1", "1333", "1000", "nobody", "-", joins, "0", "2000").(string)
+			if strings.HasPrefix(reply, "g") {
+				o.has[i] = sent.Add(2 * time.Second)
+			}
+			if reply != "x" {
+				break
+			}
+		}
+		if time.Now().Before(o.has[i]) {
+			n++
+		}
+	}
+	return n > len(voting)/2
+}
+
+func TestAWaiterThatMakesNoRoomIsNoSecondHolder(t *testing.T) {
+	kept := 0
+	for seed := range uint64(20) {
+		overRoll(t, 3, false, func(t *testing.T, r *roll) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			e := r.open(t)
+			lock := r.keeping(t, e)
+			r.waiting(t) // this one makes room
+			var all []*older
+			for i := range 3 {
+				all = append(all, &older{r: r, token: fmt.Sprintf("%s%d", ours, i), has: make([]time.Time, 3)})
+			}
+			begun := time.Now()
+			restart := begun
+			for ; time.Since(begun) < 20*time.Second && lock.Valid(); time.Sleep(time.Duration(rng.IntN(100)) * time.Millisecond) {
+				masters := e.Stats().Masters
+				if all[rng.IntN(len(all))].ask(masters, time.Since(begun)) {
+					require.False(t, lock.Valid(), "seed %d", seed)
+				}
+				if time.Since(restart) > 4*time.Second {
+					r.master(rng.IntN(3)).Restart()
+					restart = time.Now()
+					for e.Stats().Masters[0].Cause == nil && e.Stats().Masters[1].Cause == nil && e.Stats().Masters[2].Cause == nil {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			}
+			if lock.Valid() {
+				kept++
+			}
+		})
+	}
+	t.Logf("kept %d of 20 times", kept)
+	require.NotZero(t, kept)
+}
+
+// As a holder of an older version, one whose token is known heals nothing. Waiters leave it its masters until it has lost a
+// majority, and hold no sooner than it has noticed.
+func TestTheNextOfAHolderThatDoesNotHealHoldsOnceItIsLost(t *testing.T) {
+	overEach(t, 3, func(t *testing.T, r *roll) {
+		e := r.open(t)
+		lock := r.keeping(t, e)
+		lock.Reveal()
+		served := make(chan bool, 4)
+		for range 4 {
+			waiter := r.open(t)
+			go func() {
+				if l, err := waiter.Acquire(t.Context(), "lock", 0); err == nil {
+					served <- lock.Valid()
+					_ = l.Release(t.Context())
+				}
+			}()
+		}
+		time.Sleep(time.Second)
+		for i := range 2 {
+			require.NoError(t, lock.Err())
+			r.master(i).Restart()
+			time.Sleep(10 * time.Millisecond)
+			r.allVote()
+			time.Sleep(2 * time.Second)
+		}
+		require.ErrorIs(t, lock.Err(), ErrExpired)
+		for range 4 {
+			require.False(t, <-served, "two hold")
+		}
 	})
 }
