@@ -74,6 +74,14 @@ func overEach(t *testing.T, masters int, test func(t *testing.T, r *roll)) {
 	}
 }
 
+// until waits for a condition.
+func until(t *testing.T, within time.Duration, condition func() bool, why ...any) {
+	t.Helper()
+	for begun := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		require.Less(t, time.Since(begun), within, why...)
+	}
+}
+
 // waiting is the Acquire of another process, which has waited for a while.
 func (r *roll) waiting(t *testing.T) <-chan *Lock {
 	e, got := r.open(t), make(chan *Lock, 1)
@@ -89,10 +97,8 @@ func (r *roll) waiting(t *testing.T) <-chan *Lock {
 // healed waits until a master lacks the lock no more.
 func (r *roll) healed(t *testing.T, lock *Lock, within time.Duration) {
 	t.Helper()
-	for begun := time.Now(); !r.onAll(lock); time.Sleep(time.Millisecond) {
-		require.Less(t, time.Since(begun), within)
-		require.NoError(t, lock.Err())
-	}
+	until(t, within, func() bool { return r.onAll(lock) || !lock.Valid() })
+	require.NoError(t, lock.Err())
 }
 
 func TestAKeyOfAnotherTypeInTheHealedPlaceStaysAndTheLockIsKept(t *testing.T) {
@@ -183,9 +189,8 @@ func TestAForcedReleaseIsNotUndoneByAHealOnItsWay(t *testing.T) {
 			next, err := other.TryAcquire(t.Context(), "lock", 0)
 			require.NoError(t, err, "it keeps nobody from the lock")
 			require.NoError(t, next.KeepAlive(0))
-			<-lock.Done()
+			until(t, 2*time.Second/3+200*time.Millisecond-time.Since(forced), func() bool { return !lock.Valid() }, "the next renewal")
 			require.ErrorIs(t, lock.Err(), ErrNotHeld)
-			require.Less(t, time.Since(forced), 2*time.Second/3+200*time.Millisecond, "the next renewal")
 			time.Sleep(200 * time.Millisecond)
 			for range 500 {
 				require.Zero(t, r.having(token))
@@ -220,9 +225,8 @@ func TestAForcedReleaseWhileMastersRestartIsNotUndone(t *testing.T) {
 						time.Sleep(when)
 						restart()
 					}
-					<-lock.Done()
+					until(t, 2*time.Second/3+100*time.Millisecond-time.Since(forced), func() bool { return !lock.Valid() }, "the next renewal")
 					require.ErrorIs(t, lock.Err(), ErrNotHeld)
-					require.Less(t, time.Since(forced), 2*time.Second/3+100*time.Millisecond, "the next renewal")
 					for range 500 { // all vote meanwhile
 						require.Zero(t, r.having(token))
 						time.Sleep(10 * time.Millisecond)
@@ -259,7 +263,7 @@ func TestAForcedReleaseThatIsNotConfirmedMayBeSurvived(t *testing.T) {
 		n, err := Admin.ForceRelease(t.Context(), operator, "lock")
 		require.NoError(t, err)
 		require.Equal(t, 3, n)
-		<-lock.Done()
+		until(t, time.Second, func() bool { return !lock.Valid() })
 	})
 }
 
@@ -286,15 +290,8 @@ func TestAHealThatFollowsTheReleaseOfARevealedLockIsUndone(t *testing.T) {
 		adopted, err := other.Adopt(t.Context(), "lock", lock.Reveal(), 0)
 		require.NoError(t, err)
 		require.NoError(t, adopted.Release(t.Context()))
-		for r.master(0).Value("lock") == "" {
-			time.Sleep(time.Millisecond)
-		}
-		set := time.Now()
-		for r.master(0).Value("lock") != "" {
-			time.Sleep(time.Millisecond)
-		}
-		t.Log(time.Since(set), lock.Err())
-		require.Less(t, time.Since(set), 150*time.Millisecond, "before the next renewal")
+		until(t, 100*time.Millisecond, func() bool { return r.master(0).Value("lock") != "" }, "the heal came later")
+		until(t, 150*time.Millisecond, func() bool { return r.master(0).Value("lock") == "" }, "before the next renewal")
 		require.ErrorIs(t, lock.Err(), ErrNotHeld)
 	})
 }
@@ -308,13 +305,12 @@ func TestAServerInTheMastersPlaceIsNotHealedBeforeItVotes(t *testing.T) {
 			r.master(i).Restart()
 			r.master(i).Clock(365*24*time.Hour, 0)
 			replaced := time.Now()
-			for e.Stats().Masters[i].Cause == nil {
-				time.Sleep(time.Millisecond)
-			}
-			for e.Stats().Masters[i].Cause != nil {
-				require.Empty(t, r.master(i).Value("lock"))
-				time.Sleep(time.Millisecond)
-			}
+			time.Sleep(10 * time.Millisecond)
+			until(t, 5*time.Second, func() bool {
+				votes := e.Stats().Masters[i].Cause == nil
+				require.True(t, votes || r.master(i).Value("lock") == "")
+				return votes
+			})
 			require.Greater(t, time.Since(replaced), 2*time.Second, "MaxTTL")
 			r.healed(t, lock, 500*time.Millisecond)
 		}
@@ -342,11 +338,11 @@ func TestALockOfTheFormerSetIsNotHealedAtTheNewMember(t *testing.T) {
 				next <- lock
 			}
 		}()
-		for lock.Valid() {
+		until(t, 3*time.Second, func() bool {
 			require.Empty(t, next)
 			require.NotEqual(t, token, r.servers[all[3]].Value("lock"))
-			time.Sleep(time.Millisecond)
-		}
+			return !lock.Valid()
+		})
 		ended := time.Now()
 		require.WithinDuration(t, lock.Until(), ended, 2*time.Millisecond)
 		require.ErrorIs(t, lock.Err(), ErrExpired)
@@ -387,10 +383,7 @@ func TestAMasterThatComesBackWithOldDataIsHealed(t *testing.T) {
 				for i := range r.addresses {
 					r.master(i).RestartWith(old)
 					time.Sleep(10 * time.Millisecond)
-					for e.Stats().Masters[i].Cause != nil {
-						require.NoError(t, lock.Err())
-						time.Sleep(time.Millisecond)
-					}
+					until(t, 5*time.Second, func() bool { return e.Stats().Masters[i].Cause == nil })
 					if of == "another's lock without an end" {
 						time.Sleep(time.Second)
 						require.NotEqual(t, lock.lease.token, r.master(i).Value("lock"))
@@ -431,21 +424,19 @@ func TestClocksAtTheEdgeOfDriftKeepTheLockAndNoSecondHolder(t *testing.T) {
 				}
 				// The holder stops after the last heal: its key ends last.
 				r.master(0).Delete("lock")
-				for !r.onAll(lock) || r.having(lock.lease.token) < 3 {
-					time.Sleep(time.Millisecond)
-				}
+				until(t, time.Second, func() bool { return r.onAll(lock) && r.having(lock.lease.token) == 3 })
 				require.NoError(t, lock.KeepAlive(time.Nanosecond))
 				other := r.open(t)
-				for {
+				until(t, 3*time.Second, func() bool {
 					next, err := other.TryAcquire(t.Context(), "lock", 0)
-					if err == nil {
-						require.False(t, lock.Valid())
-						require.Less(t, time.Since(lock.Until()), 200*time.Millisecond)
-						require.NoError(t, next.Release(t.Context()))
-						return
+					if err != nil {
+						return false
 					}
-					time.Sleep(time.Millisecond)
-				}
+					require.False(t, lock.Valid())
+					require.Less(t, time.Since(lock.Until()), 200*time.Millisecond)
+					require.NoError(t, next.Release(t.Context()))
+					return true
+				})
 			})
 		})
 	}
@@ -489,9 +480,7 @@ func TestWhenTheKeysOfADeadHolderEndApartTheNextFollowsAQuorumOfThem(t *testing.
 					for _, i := range lost {
 						r.master(i).Do("SET", "lock", "somebody else's")
 					}
-					for n := masters; n == masters; n, _ = lock.HeldOn() {
-						time.Sleep(time.Millisecond)
-					}
+					until(t, time.Second, func() bool { return !r.onAll(lock) })
 					for _, i := range lost {
 						time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
 						r.master(i).Delete("lock")
@@ -515,6 +504,7 @@ func TestWhenTheKeysOfADeadHolderEndApartTheNextFollowsAQuorumOfThem(t *testing.
 					}
 					slices.Sort(ends)
 					free := died.Add(ends[masters/2])
+					until(t, 4*time.Second, func() bool { return len(got) > 0 })
 					next := <-got
 					require.True(t, drawn || !time.Now().Before(lock.Until()), "the dead holder is valid")
 					waits = append(waits, time.Since(free))
@@ -590,9 +580,7 @@ func TestAWaiterThatMakesNoRoomIsNoSecondHolder(t *testing.T) {
 				if time.Since(restart) > 4*time.Second {
 					r.master(rng.IntN(3)).Restart()
 					restart = time.Now()
-					for e.Stats().Masters[0].Cause == nil && e.Stats().Masters[1].Cause == nil && e.Stats().Masters[2].Cause == nil {
-						time.Sleep(time.Millisecond)
-					}
+					time.Sleep(10 * time.Millisecond) // all have seen it
 				}
 			}
 			if lock.Valid() {
