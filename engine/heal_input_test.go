@@ -571,15 +571,15 @@ func TestAWaiterThatMakesNoRoomIsNoSecondHolder(t *testing.T) {
 				all = append(all, &older{r: r, token: fmt.Sprintf("%s%d", ours, i), has: make([]time.Time, 3)})
 			}
 			begun := time.Now()
-			restart := begun
+			restart := begun.Add(time.Duration(rng.IntN(4000)) * time.Millisecond)
 			for ; time.Since(begun) < 20*time.Second && lock.Valid(); time.Sleep(time.Duration(rng.IntN(100)) * time.Millisecond) {
 				masters := e.Stats().Masters
 				if all[rng.IntN(len(all))].ask(masters, time.Since(begun)) {
 					require.False(t, lock.Valid(), "seed %d", seed)
 				}
-				if time.Since(restart) > 4*time.Second {
+				if time.Now().After(restart) {
 					r.master(rng.IntN(3)).Restart()
-					restart = time.Now()
+					restart = time.Now().Add(time.Duration(300+rng.IntN(5000)) * time.Millisecond)
 					time.Sleep(10 * time.Millisecond) // all have seen it
 				}
 			}
