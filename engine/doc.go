@@ -84,7 +84,8 @@
 // within a second. So a lock outlasts the restart of every master, one after another, each once all vote and Stats.Eroded is 0.
 // Waiters in line leave such a master's key to the holder. Not healed are locks younger than a quarter of their ttl, those
 // whose token other processes may know (Lock.Reveal, Adopt), and, in package groups, names that move. Processes of older
-// versions do not heal, and their waiters take the freed keys; update in any order.
+// versions do not heal. Their waiters take the freed keys, and several keep them from the lock: it stays eroded. Update in
+// any order, and restart masters afterwards.
 //
 // # Fencing
 //

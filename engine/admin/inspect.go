@@ -170,7 +170,8 @@ func hashOf(token string) string {
 // Once all have answered, it returns how many masters deleted a value; of several readers, how many deleted
 // the one that most had. It blocks for at most about twice Config.MasterTimeout, or until ctx ends. That ends
 // the wait and not what was sent. A ctx that has ended already sends nothing. A master that is set
-// aside is sent the deletion when it is back, for Config.MaxTTL.
+// aside is sent the deletion when it is back, for Config.MaxTTL. After ErrNoQuorum a lock that is kept alive may
+// regain the masters (package engine, Life of a lock): look again.
 //
 // Errors, of package engine: ErrNotHeld when no master has such a value any more, or none was found;
 // ErrNoQuorum when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed; ctx's error.
