@@ -45,7 +45,8 @@ func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 
 // ReplaceMaster makes the master at the address to a member in the place of from. from may be down; all
 // others must be up. Afterwards clients must be configured with to: clients that still have from get no more
-// locks, and lose theirs when validity ends. Engines configured with to serve at once, and admit it after MaxTTL*(1+Drift) + 1s + 2ms.
+// locks, and lose theirs when validity ends. Engines configured with to serve at once, and admit it after
+// MaxTTL*(1+Drift) + 1s + 2ms.
 //
 // ReplaceMaster may be cut anywhere and called again. If members were restarted in between, it may have to give
 // them the former set again, which engines configured with from then admit: ErrRefused says so. ReplaceMaster is
