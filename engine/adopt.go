@@ -13,11 +13,11 @@ import (
 // Adopt returns a handle to a lock of another process, to use and release it here. name is the name there.
 // value is the result of Lock.Reveal there, or of Value of a Redsync Mutex. Adopt extends the lease to ttl (0
 // = Config.TTL; it never shortens it), which proves that a quorum of masters has the lock. It never creates
-// one, also not at masters that lost it, and waits for no other holder. It blocks until the verdict, at most
-// about twice Config.MasterTimeout,
+// one, and waits for no other holder. It blocks until the verdict, at most about twice Config.MasterTimeout,
 // or until ctx ends. That ends the wait and not what was sent. A ctx that has ended already sends nothing.
 //
-// The handle's validity counts from this extend. The lock is never handed over within the process, and
+// The handle's validity counts from this extend. The lock does not regain masters that lost it, also if the
+// handle is kept alive: Stats.Eroded counts it then. It is never handed over within the process, and
 // goroutines that want its name compete with it as with another process's. Its Fence is 0: pass on the first
 // holder's along with the value, since the lease is the same. admin.Inspect goes on showing the first holder.
 //

@@ -67,9 +67,8 @@ func (l *Lock) Fence() uint64 { return cmp.Or(l, noLock).fence }
 // comparison by hand. The token is a secret: the engine prints it nowhere.
 //
 // Others may use the token at any later time. So Release deletes such a lock at the masters, and never
-// hands it over within this process. Nor does the lock regain masters that lost it. After a hand-over the
-// token belongs to the next holder, and Reveal
-// returns "". No I/O.
+// hands it over within this process. Nor does the lock regain masters that lost it from then on. After a
+// hand-over the token belongs to the next holder, and Reveal returns "". No I/O.
 func (l *Lock) Reveal() string {
 	l = cmp.Or(l, noLock)
 	l.lock()

@@ -28,7 +28,7 @@ func TestJSONKeepsItsFields(t *testing.T) {
 	_, err := s.engine(t).AcquirePermit(t.Context(), "name", 1, 0)
 	require.NoError(t, err)
 	for _, c := range []struct{ command, fields string }{
-		{"status name", "schema_version name verdict holder left_ms masters masters.address masters.state masters.value masters.holder masters.left_ms masters.error permits permits.name permits.slot permits.verdict permits.on permits.holder permits.left_ms"},
+		{"status name", "schema_version name verdict holder left_ms masters masters.address masters.state masters.value masters.holder masters.left_ms masters.error masters.lacks masters.votes masters.votes_in_ms masters.no_vote permits permits.name permits.slot permits.verdict permits.on permits.holder permits.left_ms"},
 		{"ls", "schema_version locks locks.name locks.verdict locks.on locks.holder locks.left_ms permits permits.name permits.slot permits.verdict permits.on permits.holder permits.left_ms masters scanned more"},
 		{"masters status", "schema_version tool tool.name tool.version tool.go ok largest_fence masters masters.address masters.set masters.generation masters.max_ttl_ns " +
 			"masters.members masters.admitted masters.state masters.do"},

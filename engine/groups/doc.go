@@ -19,9 +19,8 @@
 //  2. Groups: new. Before step 2, make sure yourself that every process without this Next has ended, and wait MaxTTL.
 //     Otherwise two may hold a lock.
 //
-// Until the change is over, a name that moves regains no master that lost it. It costs two round trips, processes do not
-// stand in line for it, and only
-// processes of the same step can Adopt its lock.
+// Until the change is over, a name that moves costs two round trips, processes do not stand in line for it, and only
+// processes of the same step can Adopt its lock. Its lock does not regain masters that lost it: restart no master meanwhile.
 //
 // The masters keep a note of the map in use, under a reserved key for each Prefix: a hash of ids and addresses. New refuses
 // other maps, except one step forward or back. So all processes must write the addresses alike. To go back after the last

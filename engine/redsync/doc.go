@@ -67,8 +67,8 @@
 //
 // Hand-over. Unlock hands the lock to the next waiter of the process without asking the
 // masters, for up to Config.HandOverTime in a row. The next one may get as little validity as half
-// of the expiry: go by Until. A lock whose Value was asked for is not handed over, so ask only when
-// another mutex needs it. After a hand-over Value is empty.
+// of the expiry: go by Until. A lock whose Value was asked for is not handed over, and regains no master
+// that lost it, so ask only when another mutex needs it. After a hand-over Value is empty.
 //
 // Validity. Until is 2 ms earlier than Redsync's. A lock whose Until has passed is lost for good, even
 // if its key is still there. A restarted master does not vote on new locks for a while
@@ -79,7 +79,8 @@
 // another process unlocks a lock by its value, others of this process still wait for it until its
 // validity here has run out.
 //
-// Extend. It never makes a lease shorter, and never creates a key: WithSetNXOnExtend makes a new lock.
+// Extend. It never makes a lease shorter. A master that lost the key may get it again afterwards, where that
+// is safe (package engine, Life of a lock). WithSetNXOnExtend makes a new lock.
 //
 // Errors. They match Redsync's errors, and also the engine's, which say more:
 //
