@@ -132,11 +132,17 @@ func (f *membersFlags) noteVotes(ctx context.Context, s *survey) error {
 	defer e.Close()
 	s.left = 0
 	for i, m := range e.Stats().Masters {
-		s.Masters[i].State = stateVotes
-		if m.Cause != nil {
-			s.left++
-			s.Masters[i].State = "does not vote: " + m.Cause.Error()
+		state := &s.Masters[i].State
+		switch {
+		case m.Cause == nil:
+			*state = stateVotes
+			continue
+		case m.VotesFrom.IsZero():
+			*state = "does not vote: " + m.Cause.Error()
+		default:
+			*state = fmt.Sprintf("votes in %s", upToSeconds(time.Until(m.VotesFrom)))
 		}
+		s.left++
 	}
 	s.OK = s.left == 0
 	return nil
