@@ -146,6 +146,9 @@ func TestLocksErodedFiresOnceAVotingMasterLacksAKeptLockForAMinute(t *testing.T)
 				}
 				require.Equal(t, append([]string{}, firing...), p.firing(t))
 			}
+			mayGoOn := func() bool { // the sign of engine/README, Restarts
+				return len(p.query(t, "min(muxlock_master_votes) == 1 and max(muxlock_eroded) == 0", p.now)) > 0
+			}
 			const minute = 1 + time.Minute/interval // in scrapes
 			lock, err := locks.Acquire(t.Context(), "name", 0)
 			require.NoError(t, err)
@@ -161,15 +164,18 @@ func TestLocksErodedFiresOnceAVotingMasterLacksAKeptLockForAMinute(t *testing.T)
 			require.NoError(t, masters[0].Restart(t.Context()))
 			require.Eventually(t, func() bool { return !locks.Stats().Masters[0].VotesFrom.IsZero() }, time.Minute, time.Millisecond)
 			scrapes(1, "MuxlockNoSpareMaster")
+			require.False(t, mayGoOn(), "it waits")
 			locks.votes(t, 3)
 			on(3)
 			scrapes(int(minute))
+			require.True(t, mayGoOn())
 			require.NotZero(t, locks.Stats().Healed)
 
 			redistest.Command(t, masters[1], "SET", "name", "another", "PX", "600000")
 			on(2)
 			scrapes(int(minute) - 1)
 			scrapes(1, "MuxlockLocksEroded")
+			require.False(t, mayGoOn(), "all vote, and one lacks the lock")
 			redistest.Command(t, masters[1], "DEL", "name")
 			on(3)
 			scrapes(1)
