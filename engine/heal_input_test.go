@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -365,6 +366,7 @@ func TestAMasterThatComesBackWithOldDataIsHealed(t *testing.T) {
 				e, other := r.open(t), r.open(t)
 				before, err := other.Acquire(t.Context(), "lock", 0)
 				require.NoError(t, err)
+				synctest.Wait() // all have it
 				old := r.master(0).Snapshot()
 				if of == "another's lock without an end" {
 					forever := r.master(0).Value("lock")
@@ -372,6 +374,7 @@ func TestAMasterThatComesBackWithOldDataIsHealed(t *testing.T) {
 					old = r.master(0).Snapshot()
 				}
 				require.NoError(t, before.Release(t.Context()))
+				synctest.Wait()
 				lock := r.keeping(t, e)
 				if strings.HasPrefix(of, "this lock") {
 					old = r.master(0).Snapshot()
