@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -254,6 +255,28 @@ func TestAHealThatMakesAQuorumIsFollowedByARenewal(t *testing.T) {
 	})
 }
 
+// The masters of a quorum grant the heal, but answer no extend.
+func TestAHealMovesNoValidity(t *testing.T) {
+	overRoll(t, 3, false, func(t *testing.T, r *roll) {
+		e := r.open(t)
+		lock := r.keeping(t, e)
+		until := lock.Until()
+		r.master(0).Slow(time.Hour)
+		r.master(1).Delete("lock")
+		r.master(1).Answer(func(words []string) any {
+			if healed := e.Stats().Healed > 0; healed && words[0] == "EVALSHA" {
+				return errors.New("ERR not now")
+			}
+			return nil
+		})
+		<-lock.Done()
+		require.EqualValues(t, 1, e.Stats().Healed)
+		require.Equal(t, until, lock.Until())
+		r.master(0).Slow(0)
+		r.master(1).Answer(nil)
+	})
+}
+
 func TestALockOfAMajorityThatRestartedIsLostWithItsValidity(t *testing.T) {
 	overRoll(t, 3, false, func(t *testing.T, r *roll) {
 		lock := r.keeping(t, r.open(t))
@@ -272,6 +295,7 @@ func TestAYoungLockIsNotHealed(t *testing.T) {
 		e := r.open(t)
 		lock, err := e.Acquire(t.Context(), "lock", 0)
 		require.NoError(t, err)
+		synctest.Wait() // a quorum was enough for Acquire
 		r.master(0).Delete("lock")
 		extend := func() {
 			require.NoError(t, lock.Extend(t.Context(), 0))

@@ -54,3 +54,17 @@ func TestAHealIsDroppedOnceItsLeaseIsOver(t *testing.T) {
 		require.Empty(t, h.counted)
 	})
 }
+
+func TestAHealIsNotSentToAMasterThatWaits(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Wait = testWait
+		b.started() // masters that were started just now
+		h := newHealer()
+		require.NoError(t, b.p.Start(heal("a", 1), h))
+		require.Equal(t, [2]uint64{}, <-h.counted)
+		require.Empty(t, b.fakes[0].commands("a"))
+		require.NoError(t, b.p.Ready(t.Context()))
+		require.NoError(t, b.p.Start(heal("a", 1), h))
+		require.Equal(t, [2]uint64{1, 0}, <-h.counted)
+	})
+}

@@ -47,4 +47,54 @@ var heals = []fault{
 		old: "case q.Heal && q.Among&(1<<m.index) == 0:", new: "case q.Heal && q.Among == 0:",
 		tests: "pipeline TestAHealGoesToTheMastersThatLackTheLock",
 	},
+	{
+		what: "a heal goes to a master that waits", file: "pipeline/send.go",
+		old: "cause != nil && (q.Op.Takes() ||", new: "cause != nil && (q.IsNew() ||",
+		tests: "pipeline TestAHealIsNotSentToAMasterThatWaits",
+	},
+	{
+		what: "a heal has a token of its own", file: "engine/heal.go",
+		old: "Name: l.name, Token: l.token, TTL", new: "Name: l.name, Token: l.token + \"x\", TTL",
+		tests: "engine TestKeptLocksOutlastTheLossOfEveryMaster",
+	},
+	{
+		what: "a heal moves validity", file: "engine/heal.go",
+		old: "if x.busy = false; c.gone", new: "if l.extended(l.ttl, now); c.gone",
+		tests: "engine TestAHealMovesNoValidity",
+	},
+	{
+		what: "a waiter may take what another holds", file: "internal/line/line.go",
+		old: "OnesCount64(free|own) >= quorum", new: "OnesCount64(free|own) >= 0*quorum",
+		tests: "internal/line TestWaiterMayTakeWhatItCouldHold",
+	},
+	{
+		what: "a waiter never asks to be queued only", file: "engine/place.go",
+		old: "Queued: p.queued", new: "Queued: false",
+		tests: "engine TestWaiterAsksToBeGrantedOnlyWhatItCouldHold",
+	},
+	{
+		what: "a waiter keeps what it was granted beside a lock", file: "internal/line/choose.go",
+		old: "return GiveBack, leader", new: "return Again, leader",
+		tests: "internal/line TestOneOfThoseWhoSplitTheVotesAsksAgainAndTheOthersYieldToIt",
+	},
+	{
+		what: "what was granted beside a lock is passed to the next in line", file: "engine/place.go",
+		old: "Nobody: makesRoom", new: "Nobody: false",
+		tests: "engine TestVotesThatAreSplitAreSettled",
+	},
+	{
+		what: "a waiter that finds a quorum free does not ask at once", file: "engine/place.go",
+		old: "p.soonerLocked(0) // unless it is left open", new: "_ = 0",
+		tests: "engine TestWaiterAsksToBeGrantedOnlyWhatItCouldHold",
+	},
+	{
+		what: "a master grants whom it is only to queue", file: "scripts/wait.lua",
+		old: "local free = not value and ARGV[8] ~= '-'", new: "local free = not value",
+		tests: "scripts TestWhoIsOnlyToBeQueuedIsNotGrantedAFreeNameAndWakesNobody",
+	},
+	{
+		what: "a master offers to others what was given back", file: "scripts/pass.lua",
+		old: "local now = ARGV[2] ~= 'n' and", new: "local now =",
+		tests: "scripts TestPassToNobodyDeletesTheKeyAndLeavesTheLineAsItIs",
+	},
 }

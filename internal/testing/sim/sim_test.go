@@ -141,6 +141,6 @@ func (a *totals) String() string {
 	slices.Sort(a.healing)
 	last := append([]time.Duration{0}, a.healing...)[len(a.healing)]
 	each := (cpu() - a.cpu) / time.Duration(a.runs)
-	return fmt.Sprintf("%d failed; each %v of CPU, %d calls, %d holds, %d events; slowest %.2f timeouts; %d rolls, kept locks on all masters again after %v at most\n%s",
+	return fmt.Sprintf("%d failed; each %v of CPU, %d calls, %d holds, %d events; slowest %.2f timeouts; kept locks on all masters again %d times, after %v at most\n%s",
 		a.failed, each.Round(time.Millisecond), sums["call"]/a.runs, a.holds/a.runs, sums["event"]/a.runs, float64(a.slowest)/1000, len(a.healing), last, strings.Join(cells, ", "))
 }
