@@ -15,7 +15,7 @@ var heals = []fault{
 	{
 		what: "a heal that makes a quorum is followed by no renewal", file: "engine/heal.go",
 		old: "(l.fault != nil || l.isKnown())", new: "l.isKnown()",
-		tests: "engine TestAHealThatMakesAQuorumIsFollowedByARenewal",
+		tests: "internal/testing/sim TestAMasterThatVotesInTimeKeepsTheLocksThatItLacks; engine TestAHealThatMakesAQuorumIsFollowedByARenewal",
 	},
 	{
 		what: "nobody asks whether a lock whose token became known during its heal is still held", file: "engine/heal.go",
