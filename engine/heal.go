@@ -68,22 +68,14 @@ func (l *lease) Over() bool { return false } // no extend is dropped
 func (l *lease) Counted(granted, gone uint64) {
 	n, all := int32(bits.OnesCount64(granted)), int32(len(l.e.cfg.Masters))
 	if before := l.heldOn.Swap(n); before != all || n != all {
-		l.e.keeper.counted(count{l: l, granted: granted, gone: gone})
+		l.e.keeper.answer(answer{count: &count{l: l, granted: granted, gone: gone}})
 	}
 }
 
 func (x *erosion) Decided(pipeline.Outcome) {}
 func (x *erosion) Over() bool               { return x.over.Load() }
 func (x *erosion) Counted(granted, gone uint64) {
-	x.l.e.keeper.counted(count{l: x.l, x: x, granted: granted, gone: gone})
-}
-
-// counted takes the end of an extend or a heal. The pipeline calls it with its locks held.
-func (k *keeper) counted(c count) {
-	k.mu.Lock()
-	k.counts = append(k.counts, c)
-	k.mu.Unlock()
-	wake(k.wakeup)
+	x.l.e.keeper.answer(answer{count: &count{l: x.l, x: x, granted: granted, gone: gone}})
 }
 
 // settleCount goes on after an extend or a heal.

@@ -20,8 +20,7 @@ type keeper struct {
 
 	mu      sync.Mutex // guards the following; taken under a shard's mutex, never the other way
 	leases  leaseHeap
-	answers []answer // of renewals and extensions
-	counts  []count
+	answers []answer
 	eroded  map[*lease]*erosion
 
 	// The following are owned by run.
@@ -30,12 +29,13 @@ type keeper struct {
 	votes uint64     // pipe.Voted at the last look
 }
 
-// An answer is the outcome of a renewal or an extension, or err if the masters were not asked.
+// An answer is the outcome of a renewal or an extension, or err if the masters were not asked; or the count of an extend or heal.
 type answer struct {
-	l   *lease
-	x   *extension // nil: of a renewal
-	out pipeline.Outcome
-	err error
+	l     *lease
+	x     *extension // nil: of a renewal
+	out   pipeline.Outcome
+	err   error
+	count *count
 }
 
 // gather is how long before its time a lease may be served along with others.
@@ -51,27 +51,24 @@ func (k *keeper) run(closing <-chan struct{}) {
 	defer timer.Stop()
 	var due []*lease
 	var answers, spare []answer
-	var counts, spareCounts []count
 	for {
 		now := clock.Now()
 		k.mu.Lock()
 		answers, k.answers = k.answers, spare[:0]
-		counts, k.counts = k.counts, spareCounts[:0]
 		due = k.dueLocked(due[:0], now)
 		if len(k.leases) > 0 {
 			timer.Reset(k.sleepLocked(now))
 		}
 		k.mu.Unlock()
 		for _, a := range answers {
-			a.l.settle(a, now)
+			if a.count != nil {
+				k.settleCount(*a.count, now)
+			} else {
+				a.l.settle(a, now)
+			}
 		}
 		clear(answers)
 		spare = answers
-		for _, c := range counts {
-			k.settleCount(c, now)
-		}
-		clear(counts)
-		spareCounts = counts
 		k.lookAtVotes(now)
 		for _, l := range due {
 			l.onDue(now)

@@ -36,18 +36,19 @@ import (
 // of a split vote. What such a request is granted beside a lock is deleted, and the place joins again with a fresh token and its
 // age.
 type place struct {
-	c       *contender
-	token   string
-	began   clock.Instant // the wait counts from then
-	fenced  bool
-	quorum  int
-	origin  pipeline.Origin // of the join; unknown: it was not sent, or the pipeline has passed it
-	changed chan struct{}   // capacity 1: a quorum has granted
-	timer   *time.Timer     // for the next request
-	watches sync.WaitGroup  // watch
-	ctx     context.Context // of watch
-	settled int             // requests after split votes
-	split   bool            // some masters, but not a quorum, had granted before the last request
+	c         *contender
+	token     string
+	began     clock.Instant // the wait counts from then
+	fenced    bool
+	quorum    int
+	origin    pipeline.Origin // of the join; unknown: it was not sent, or the pipeline has passed it
+	changed   chan struct{}   // capacity 1: a quorum has granted
+	timer     *time.Timer     // for the next request
+	watches   sync.WaitGroup  // watch
+	ctx       context.Context // of watch
+	settled   int             // requests after split votes
+	split     bool            // some masters, but not a quorum, had granted before the last request
+	makesRoom bool            // another token had a quorum at the last answers
 
 	mu       sync.Mutex // guards the following; a leaf
 	rules    line.Place[clock.Instant]
@@ -117,7 +118,7 @@ func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err erro
 		var leader string
 		lock, next, leader, err = p.wait(ctx)
 		again = lock == nil && err == nil && next.kind == nil
-		makesRoom := again && p.anothersLock()
+		makesRoom := again && p.makesRoom
 		switch {
 		case makesRoom:
 			c.made-- // it counted when it joined
@@ -149,14 +150,6 @@ func (c *contender) newPlace(began clock.Instant) *place {
 	}
 	c.e.at(c.name).Listen(c.name, p.token, p)
 	return p
-}
-
-// anothersLock reports whether another token has a quorum, as last heard.
-func (p *place) anothersLock() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next, _ := line.Settle(p.token, p.values, p.quorum)
-	return next == line.GiveBack
 }
 
 // leave ends the place. Unless it was taken, its token is passed: to the leader of a split vote, to nobody, or to the next in line.
@@ -303,13 +296,14 @@ func (p *place) settle() (again bool, leader string) {
 	p.enough = nil
 	now := clock.Now()
 	some := line.Live(p.seats, now, p.fenced) != 0
+	next, leader := line.Settle(p.token, p.values, p.quorum)
+	p.makesRoom = next == line.GiveBack
 	switch {
 	case p.missing, !some && p.fenced && slices.Contains(p.values, p.token): // the latter: grants were lost with their fencing tokens
 		return true, ""
 	case !some || !p.split || p.queued && p.mayTakeLocked(now): // the last one: it asks again at once
 		return false, ""
 	}
-	next, leader := line.Settle(p.token, p.values, p.quorum)
 	switch next {
 	case line.Again:
 		if p.settled++; p.settled > mostSettled {
