@@ -366,7 +366,8 @@ func (p *Pipeline) formForCallerLocked() {
 	}
 }
 
-// ticks calls tickLocked of all masters every tickPeriod, and when a master's wait ends, until p.ctx ends.
+// ticks calls tickLocked of all masters every tickPeriod, and when a master's wait ends, until p.ctx ends. With fencing the
+// processes do not look at that moment: one of them admits the master, and if all did, they would read all registers at once.
 func (p *Pipeline) ticks() {
 	timer := time.NewTimer(tickPeriod)
 	defer timer.Stop()
@@ -381,7 +382,7 @@ func (p *Pipeline) ticks() {
 		next := tickPeriod
 		for _, m := range p.masters {
 			m.tickLocked(now)
-			if left := m.reported.from.Sub(now); left > 0 {
+			if left := m.reported.from.Sub(now); left > 0 && p.set == nil {
 				next = min(next, left)
 			}
 		}
