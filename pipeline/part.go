@@ -2,10 +2,7 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
@@ -134,12 +131,6 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 	p.r.unknownLocked(m, p.position(i), cause)
 }
 
-func (p *part) grantLocked(m *master, i int, token uint64) {
-	m.p.set.Saw(p.Entries[i].Name, token)
-	p.r.grants[p.position(i)*len(p.r.masters)+m.index] = token
-	p.voteLocked(m, i, quorum.Granted)
-}
-
 func (p *part) voteLocked(m *master, i int, v quorum.Vote) {
 	if p.waits != nil && v == quorum.Refused && p.Entries[i].Op == Extend {
 		p.unknownLocked(m, i, p.waits)
@@ -180,155 +171,71 @@ func (p *part) read(m *master, first int, replies []resp.Reply) (a followUp) {
 
 func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	from, to := p.EntriesOf(c)
-	kind, err := p.Commands[c].Kind, reply.Err()
+	v := &m.votes
+	p.Votes(c, reply, v)
+	if p.Commands[c].Kind == conn.KindMsetex && conn.UnitEnd(p.Entries, from) < to { // a set by itself says nothing about batches
+		switch v.Of[0].Says {
+		case quorum.Granted:
+			a.taken++
+		case quorum.Refused:
+			a.notTaken++
+		}
+	}
 	switch {
-	case err != nil && p.repeats < mostRepeats && conn.IsNoScript(err):
+	case v.Again == conn.OneEach:
+		a.refused = append(a.refused, c)
+		return
+	case v.Again == conn.Loaded && p.repeats < mostRepeats:
 		a.noScript = append(a.noScript, c)
 		return
-	case err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err):
-		a.refused = append(a.refused, c)
-		return
-	case err == nil && p.Fenced && kind >= conn.KindWait:
-		var mark string
-		mark, reply = conn.CutMark(reply)
-		err = m.notMarked(mark)
 	}
-	for i := from; err != nil && i < to; i++ {
-		p.countLocked(m, i, quorum.Unknown, err, a)
-	}
-	if err != nil {
-		return
-	}
-	switch kind {
-	case conn.KindPlain, conn.KindPass:
-		v, err := conn.PlainVote(p.Entries[from].Op, reply)
-		if kind == conn.KindPass && reply.Number == conn.PassedOn {
-			p.r.ballots[p.position(from)].passedOn++
-		}
-		p.countLocked(m, from, v, err, a)
-	case conn.KindWait:
-		q := &p.Entries[from]
-		answer, v, err := conn.WaitAnswer(q, reply)
-		if err == nil {
-			m.p.hears(m, q.Token, answer)
-		}
-		p.countLocked(m, from, v, err, a)
-	case conn.KindFencedAcquire:
-		p.readGrantsLocked(m, from, to, reply, a)
-	case conn.KindMsetex:
-		p.readMsetexLocked(m, c, from, to, reply, a)
-	default:
-		p.readBatchLocked(m, from, to, reply, a)
-	}
-}
-
-// readBatchLocked turns the reply of a script with a character per entry into votes.
-func (p *part) readBatchLocked(m *master, from, to int, reply resp.Reply, a *followUp) {
-	votes, fault, err := conn.BatchVotes(reply, to-from)
-	for i := from; i < to; i++ {
-		switch {
-		case err != nil:
-			p.countLocked(m, i, quorum.Unknown, err, a)
-		case votes[i-from] == '1':
-			p.voteLocked(m, i, quorum.Granted)
-		case votes[i-from] == '0':
-			p.refuseLocked(m, i)
-		case votes[i-from] == conn.NotTried:
-			p.voteLocked(m, i, quorum.Refused)
-		default:
-			p.countLocked(m, i, quorum.Unknown, fault, a)
-		}
-	}
-}
-
-// refuseLocked casts m's refusal of entry i of the part, for the entry's own name.
-func (p *part) refuseLocked(m *master, i int) {
-	if q := &p.Entries[i]; q.Set != 0 && !q.OneOf || q.Shared {
-		p.r.ballots[p.position(i)].held++
-	}
-	p.voteLocked(m, i, quorum.Refused)
-}
-
-// readMsetexLocked turns the reply of MSETEX into votes: all names were taken, or none.
-func (p *part) readMsetexLocked(m *master, c, from, to int, reply resp.Reply, a *followUp) {
-	var err error
-	batches := 0 // a set by itself says nothing about batches
-	if conn.UnitEnd(p.Entries, from) < to {
-		batches = 1
-	}
-	switch {
-	case reply.Kind == resp.Number && reply.Number == 1:
-		a.taken += batches
-	case reply.Kind == resp.Number && reply.Number == 0:
-		a.refused = append(a.refused, c)
-		a.notTaken += batches
-		return
-	default:
-		err = fmt.Errorf("%w to MSETEX", conn.ErrUnexpected)
-	}
-	for i := from; i < to; i++ {
-		p.countLocked(m, i, quorum.Granted, err, a)
-	}
-}
-
-// readGrantsLocked turns the reply of a fenced acquire into votes. The reply has a word per entry;
-// it is empty if all entries were granted their proposed tokens.
-func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *followUp) {
-	words, fault, err := conn.GrantWords(reply)
-	for i, all := from, words == ""; i < to; i++ {
-		word, rest, _ := strings.Cut(words, " ")
-		words = rest
-		switch {
-		case err != nil:
-			p.countLocked(m, i, quorum.Unknown, err, a)
-		case all || word == "=":
-			p.grantLocked(m, i, p.Entries[i].Fence)
-		case word == "0":
-			p.refuseLocked(m, i)
-		case word == string(conn.NotTried):
-			p.voteLocked(m, i, quorum.Refused)
-		default:
-			token, notNumber := strconv.ParseUint(word, 10, 64)
-			if notNumber != nil {
-				p.countLocked(m, i, quorum.Unknown, fault, a)
-				continue
+	if v.Marked {
+		if err := m.notMarked(v.Mark); err != nil {
+			if conn.IsUnfit(err) {
+				a.unfit = err
 			}
-			p.grantLocked(m, i, token)
+			for i := from; i < to; i++ {
+				p.unknownLocked(m, i, err)
+			}
+			return
 		}
+	}
+	if v.Answer.Kind != 0 {
+		m.p.hears(m, p.Entries[from].Token, v.Answer)
+	}
+	if v.PassedOn {
+		p.r.ballots[p.position(from)].passedOn++
+	}
+	for j := range v.Of {
+		p.countLocked(m, from+j, &v.Of[j], a)
 	}
 }
 
 // countLocked counts a vote, or the reason why there is none.
-func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *followUp) {
-	if err == nil {
-		p.voteLocked(m, i, v)
-		return
-	}
+func (p *part) countLocked(m *master, i int, v *conn.Vote, a *followUp) {
 	q := &p.Entries[i]
-	release := q.Op.Ends()
-	if (release || q.Op == Extend) && conn.IsOtherType(err) {
-		p.voteLocked(m, i, quorum.Refused)
-		return
-	}
-	optional := q.Shared || q.Op == Intend // an ACL need not allow readers
 	switch {
-	case conn.FirstWord(err) == conn.BadRegister:
-		err = conn.As(conn.ErrRegister, err)
-	case conn.IsDenied(err), optional && conn.IsForbidden(err):
-		err = conn.As(conn.ErrDenied, err)
-		if release {
-			a.dropped++
-		}
-	case release:
+	case v.Err == nil && v.Fence > 0:
+		m.p.set.Saw(q.Name, v.Fence)
+		p.r.grants[p.position(i)*len(p.r.masters)+m.index] = v.Fence
+	case v.Err == nil && v.Held:
+		p.r.ballots[p.position(i)].held++
+	case v.Err == nil:
+	case q.Op.Ends() && conn.IsAs(conn.ErrDenied, v.Err):
+		a.dropped++
+	case q.Op.Ends():
 		a.failed = append(a.failed, i)
+	case q.Op == Intend && conn.IsForbidden(v.Err):
+		a.noReaders = v.Err
 	}
-	if q.Op == Intend && conn.IsForbidden(err) {
-		a.noReaders = err
+	if v.Unfit {
+		a.unfit = v.Err
 	}
-	if conn.IsUnfit(err) && !(optional && conn.IsForbidden(err)) {
-		a.unfit = err
+	if v.Err != nil {
+		p.unknownLocked(m, i, v.Err)
+	} else {
+		p.voteLocked(m, i, v.Says)
 	}
-	p.unknownLocked(m, i, err)
 }
 
 // errNotRepeated is why a master gave no vote to an acquire: the master did not execute it, and its

@@ -19,6 +19,7 @@ import (
 type reader struct {
 	wanted   chan struct{} // capacity 1, signals that a round was formed without the master
 	replies  []resp.Reply
+	votes    conn.Votes    // of the reply that is being read
 	looked   time.Time     // the since of the last look at a silent master (lookAgain)
 	far      bool          // the window was above 1 after the last flight
 	admitted time.Time     // when the master was admitted last

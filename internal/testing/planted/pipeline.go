@@ -8,18 +8,18 @@ var pipelines = []fault{
 		tests: "engine TestKeyOfAnotherLibraryOnAMajorityIsTaken",
 	},
 	{
-		what: "an error in place of a reply is a refusal", file: "pipeline/internal/conn/reply.go",
+		what: "an error in place of a reply is a refusal", file: "pipeline/internal/conn/votes.go",
 		old: "\tcase reply.Kind == resp.Failed:\n\t\treturn quorum.Unknown, reply.Err()\n\tcase op == Acquire && reply.Kind == resp.Null", new: "\tcase op == Acquire && reply.Kind != resp.Text",
 		tests: "pipeline/internal/conn TestOnlyAParsedYesOrNoIsAVote",
 	},
 	{
-		what: "any text in reply to SET is a grant", file: "pipeline/internal/conn/reply.go",
+		what: "any text in reply to SET is a grant", file: "pipeline/internal/conn/votes.go",
 		old: "reply.Kind == resp.Text && reply.Text == \"OK\":", new: "reply.Kind == resp.Text:",
 		tests: "pipeline/internal/conn TestOnlyAParsedYesOrNoIsAVote",
 	},
 	{
-		what: "an entry of a batch that failed counts as granted", file: "pipeline/part.go",
-		old: "case votes[i-from] == '1':", new: "case votes[i-from] != '0':",
+		what: "an entry of a batch that failed counts as granted", file: "pipeline/internal/conn/votes.go",
+		old: "v.add(&entries[i], quorum.Unknown, fault)", new: "v.add(&entries[i], quorum.Granted, error(nil)); _ = fault",
 		tests: "pipeline TestEntryThatFailedInABatchIsAnUnknownVoteAmongOthers",
 	},
 	{
@@ -33,8 +33,8 @@ var pipelines = []fault{
 		tests: "pipeline TestAcquireIsNotRepeatedBehindItsPendingRelease|TestFencedAcquireIsNotRepeatedBehindItsRelease",
 	},
 	{
-		what: "a denied name fails all that share its command", file: "pipeline/part.go",
-		old: "err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err):", new: "err != nil && to-from > 512 && conn.IsDenied(err):",
+		what: "a denied name fails all that share its command", file: "pipeline/internal/conn/votes.go",
+		old: "case UnitEnd(entries, 0) < len(entries) && IsDenied(err):", new: "case len(entries) > 512 && IsDenied(err):",
 		tests: "pipeline TestDeniedNameFailsForItsCallerAlone|TestNameThatIsDeniedDeniesItsSet",
 	},
 	{
@@ -394,12 +394,12 @@ var pipelines = []fault{
 	},
 	{
 		what: "a reader's vote counts under any mark", file: "pipeline/part.go",
-		old: "err = m.notMarked(mark)\n\t}", new: "if err = m.notMarked(mark); kind == conn.KindShared {\n\t\t\terr = nil\n\t\t}\n\t}",
+		old: "m.notMarked(v.Mark); err != nil {", new: "m.notMarked(v.Mark); err != nil && p.Commands[c].Kind != conn.KindShared {",
 		tests: "pipeline TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside",
 	},
 	{
 		what: "a waiter's vote counts under any mark", file: "pipeline/part.go",
-		old: "err = m.notMarked(mark)\n\t}", new: "if err = m.notMarked(mark); kind == conn.KindWait {\n\t\t\terr = nil\n\t\t}\n\t}",
+		old: "m.notMarked(v.Mark); err != nil {", new: "m.notMarked(v.Mark); err != nil && p.Commands[c].Kind != conn.KindWait {",
 		tests: "pipeline TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside",
 	},
 	{

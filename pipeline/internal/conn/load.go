@@ -11,21 +11,6 @@ const (
 	FoldMax  = 512
 )
 
-// A Kind says which command carries requests, and so how its reply is read.
-type Kind uint8
-
-const (
-	KindPlain  Kind = iota // a command or a script for one request
-	KindPass               // a call of the script of Pass, for one
-	KindBatch              // a call of the batch script
-	KindMsetex             // MSETEX
-	// With fencing, the replies to all kinds from here on begin with the mark.
-	KindWait          // a call of the script of Wait, for one
-	KindShared        // a call of the script of readers, also for one
-	KindFencedAcquire // a call of the fenced acquire, also for one
-	KindFencedExtend  // a call of the fenced extend, also for one
-)
-
 // A Load is requests and the commands that carry them, in one dialect. A set is never cut.
 type Load struct {
 	Entries  []Request
@@ -77,20 +62,7 @@ func (l *Load) Seal(set string) {
 		if (kind == KindBatch || kind == KindMsetex) && to-from < FoldFrom && first.Set == 0 && !first.Shared {
 			kind, to = KindPlain, from+1
 		}
-		switch entries := l.Entries[from:to]; kind {
-		case KindPlain:
-			l.Batch.Plain(first, l.Dialect)
-		case KindWait, KindPass:
-			l.Batch.InLine(first, l.Channel, set)
-		case KindShared:
-			l.Batch.shared(set, entries, l.Dialect)
-		case KindFencedAcquire, KindFencedExtend:
-			l.Batch.fenced(set, entries, l.Dialect)
-		case KindMsetex:
-			l.Batch.Msetex(entries)
-		default:
-			l.Batch.Fold(entries, l.Dialect)
-		}
+		kinds[kind].write(l, l.Entries[from:to], set)
 		l.Commands = append(l.Commands, Command{End: to, Kind: kind})
 		from = to
 	}
@@ -99,7 +71,7 @@ func (l *Load) Seal(set string) {
 // foldEnd returns the end of the entries that may share a command of a kind with the one at from.
 func (l *Load) foldEnd(from int, kind Kind) int {
 	first := &l.Entries[from]
-	if kind == KindPlain || kind == KindWait || kind == KindPass || first.Alone {
+	if kinds[kind].lone || first.Alone {
 		return UnitEnd(l.Entries, from)
 	}
 	clear(l.Names)

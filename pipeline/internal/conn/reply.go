@@ -2,86 +2,13 @@ package conn
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
 
-	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 )
-
-// ErrUnexpected is matched if a reply has a shape that the command cannot return.
-var ErrUnexpected = errors.New("unexpected reply")
-
-// PlainVote reads the reply to one plain command. Only a parsed yes or no is a vote.
-func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
-	switch {
-	case reply.Kind == resp.Failed:
-		return quorum.Unknown, reply.Err()
-	case op == Acquire && reply.Kind == resp.Null:
-		return quorum.Refused, nil
-	case op == Acquire && reply.Kind == resp.Text && reply.Text == "OK":
-		return quorum.Granted, nil
-	case op == Acquire:
-		return quorum.Unknown, fmt.Errorf("%w to SET", ErrUnexpected)
-	case reply.Kind == resp.Number && (reply.Number == 1 || op == Pass && reply.Number == PassedOn):
-		return quorum.Granted, nil
-	case reply.Kind == resp.Number && (reply.Number == 0 || reply.Number == -1):
-		return quorum.Refused, nil
-	}
-	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", ErrUnexpected)
-}
-
-// NotTried is a script's answer for a name of a set if another name of the set is held.
-const NotTried = 'n'
-
-// allGranted has the votes for which the batch script answers with an empty string.
-var allGranted = strings.Repeat("1", FoldMax)
-
-// BatchVotes reads the reply of the batch script: n characters, one per entry. fault is the error
-// of the entries that failed.
-func BatchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
-	text := reply.Text
-	switch {
-	case reply.Kind == resp.Failed:
-		return "", nil, reply.Err()
-	case reply.Kind != resp.Text:
-	case text == "" && n > len(allGranted):
-		return strings.Repeat("1", n), ErrUnexpected, nil
-	case text == "":
-		return allGranted[:n], ErrUnexpected, nil
-	case len(text) == n:
-		return text, ErrUnexpected, nil
-	case len(text) > n && text[n] == '\n':
-		return text[:n], faultOf(text[n+1:]), nil
-	}
-	return "", nil, fmt.Errorf("%w to the batch script", ErrUnexpected)
-}
-
-// CutMark takes the mark off the reply of a script of fencing.
-func CutMark(reply resp.Reply) (mark string, rest resp.Reply) {
-	if reply.Kind == resp.Text {
-		mark, reply.Text, _ = strings.Cut(reply.Text, "\n")
-	}
-	return mark, reply
-}
-
-// GrantWords reads the reply of a fenced acquire: a word per entry. fault is the error of an 'e'.
-func GrantWords(reply resp.Reply) (words string, fault, err error) {
-	if reply.Kind != resp.Text {
-		return "", nil, fmt.Errorf("%w to the fenced acquire", ErrUnexpected)
-	}
-	words, text, failed := strings.Cut(reply.Text, "\n")
-	if !failed {
-		return words, ErrUnexpected, nil
-	}
-	return words, faultOf(text), nil
-}
-
-// faultOf returns the error of a command that a script called. Older servers begin it with -.
-func faultOf(text string) error { return resp.ErrorOf(strings.TrimPrefix(text, "-")) }
 
 // ErrDenied is matched by the cause of a master whose ACL forbids the name. The master did not execute
 // the command.

@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net"
@@ -10,98 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 )
-
-// replyOf reads a reply from the wire.
-func replyOf(t testing.TB, wire string) resp.Reply {
-	t.Helper()
-	reply, err := resp.Read(bufio.NewReader(strings.NewReader(wire)))
-	require.NoError(t, err)
-	return reply
-}
-
-func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
-
-func TestOnlyAParsedYesOrNoIsAVote(t *testing.T) {
-	for _, c := range []struct {
-		op   Op
-		wire string
-		vote quorum.Vote
-		err  string
-	}{
-		{Acquire, "+OK\r\n", quorum.Granted, ""},
-		{Acquire, "$2\r\nOK\r\n", quorum.Granted, ""},
-		{Acquire, "_\r\n", quorum.Refused, ""},
-		{Acquire, "$-1\r\n", quorum.Refused, ""},
-		{Acquire, "+QUEUED\r\n", quorum.Unknown, "unexpected reply"},
-		{Acquire, "+\r\n", quorum.Unknown, "unexpected reply"},
-		{Acquire, ":1\r\n", quorum.Unknown, "unexpected reply"},
-		{Acquire, "-OOM command not allowed\r\n", quorum.Unknown, "OOM"},
-		{Extend, ":1\r\n", quorum.Granted, ""},
-		{Extend, ":0\r\n", quorum.Refused, ""},
-		{Extend, ":-1\r\n", quorum.Refused, ""},
-		{Extend, ":2\r\n", quorum.Unknown, "unexpected reply"},
-		{Release, ":1\r\n", quorum.Granted, ""},
-		{Release, ":0\r\n", quorum.Refused, ""},
-		{Release, ":-1\r\n", quorum.Refused, ""},
-		{Release, ":-2\r\n", quorum.Unknown, "unexpected reply"},
-		{Release, "+OK\r\n", quorum.Unknown, "unexpected reply"},
-		{Release, "_\r\n", quorum.Unknown, "unexpected reply"},
-		{Release, "-NOSCRIPT No matching script\r\n", quorum.Unknown, "NOSCRIPT"},
-	} {
-		t.Run(fmt.Sprintf("%d %q", c.op, c.wire), func(t *testing.T) {
-			vote, err := PlainVote(c.op, replyOf(t, c.wire))
-			require.Equal(t, c.vote, vote)
-			if c.err == "" {
-				require.NoError(t, err)
-			} else {
-				require.ErrorContains(t, err, c.err)
-			}
-		})
-	}
-}
-
-func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
-	for _, c := range []struct {
-		text, votes, fault string
-	}{
-		{"", "111", ""},
-		{"101", "101", ""},
-		{"e01\nWRONGTYPE of a kind", "e01", "WRONGTYPE"},
-		{"e01\n-OOM on an older server", "e01", "OOM"},
-		{"e01\nMISCONF \r\n with line feeds", "e01", "MISCONF"},
-		{"e01\nERR unknown", "e01", "unknown"},
-	} {
-		votes, fault, err := BatchVotes(replyOf(t, bulk(c.text)), 3)
-		require.NoError(t, err, c.text)
-		require.Equal(t, c.votes, votes)
-		require.Equal(t, c.fault, FirstWord(fault))
-		require.Equal(t, c.fault == "", errors.Is(fault, ErrUnexpected))
-	}
-	for _, wire := range []string{
-		bulk("1"), bulk("11"), bulk("1111"), bulk("11\nOOM"), bulk("111OOM"), "_\r\n", ":111\r\n", "-BUSY running a script\r\n",
-	} {
-		votes, _, err := BatchVotes(replyOf(t, wire), 3)
-		require.Error(t, err, "%q gives votes %q", wire, votes)
-	}
-}
-
-func TestErrorsInTheAnswersOfScriptsAreReadWithoutQuotedArguments(t *testing.T) {
-	for _, text := range []string{
-		"ERR unknown command 'DEL', with args beginning with: 'name' 'token' ",
-		"-ERR unknown command 'DEL', with args beginning with: 'name' 'token' ",
-	} {
-		_, fault, err := BatchVotes(replyOf(t, bulk("e01\n"+text)), 3)
-		require.NoError(t, err)
-		require.EqualError(t, fault, "unknown command 'DEL'")
-		_, fault, err = GrantWords(replyOf(t, bulk("= 0 e\n"+text)))
-		require.NoError(t, err)
-		require.EqualError(t, fault, "unknown command 'DEL'")
-		require.True(t, IsUnfit(fault))
-	}
-}
 
 func TestFirstWordDistinguishesAnUnfitServerFromARefusedName(t *testing.T) {
 	for _, c := range []struct {
