@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -41,32 +39,36 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 		return nil, invalid("value", "is empty")
 	case len(value) > pipeline.MaxValue:
 		return nil, invalid("value", "has %d bytes, more than %d", len(value), pipeline.MaxValue)
-	case token.IsReader(value):
+	case !mayAdopt(value):
 		return nil, invalid("value", "is that of readers, whose lock nobody adopts")
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	now := clock.Now()
-	c := contender{e: e, asked: now, begin: now, attempts: attempts{ttl: ttl, made: 1}}
-	// In the table each adopted lock has a name that nobody can ask for. So it does not meet the locks of
-	// this process, just like a lock of another process.
-	c.name = pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)
-	if c.state, _, _, err = e.names.join(&c, false); err != nil {
-		return nil, err
-	}
 	extend := pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign}
 	out, err := e.at(key).Do(ctx, extend)
 	if err == nil {
 		err = e.refusal(anExtend, out)
 	}
-	var lock *Lock
-	if err == nil {
-		lock = grant(e, c.state, extend, int(out.Tally.Granted), sentAt(out, now), clock.Now())
-		lock.lease.longest = e.cfg.MaxTTL // what the first holder asked for is not known
-		lock, err = c.take(lock)
-	}
 	if err != nil {
-		c.state.stopContending(false)
+		return nil, err
 	}
-	return lock, err
+	s := e.names.shard(key)
+	s.mu.Lock()
+	defer s.unlock()
+	lock := grant(e, s.stateLocked(key, now), extend, int(out.Tally.Granted), sentAt(out, now), clock.Now())
+	if err := lock.lease.overLocked(clock.Now()); err != nil {
+		return nil, err
+	}
+	lock.lease.longest = e.cfg.MaxTTL // what the first holder asked for is not known
+	lock.standApartLocked(now)
+	return lock, nil
+}
+
+// standApartLocked notes an adopted lock. It does not meet the locks of this process, just like one of another process.
+func (l *Lock) standApartLocked(asked clock.Instant) {
+	n := l.lease.state
+	l.lease.kind, l.since = adopted, clock.Now()
+	l.lease.holders, n.apart = append(l.lease.holders, l), append(n.apart, l.lease)
+	l.lease.e.acquired(l, asked, 1)
 }

@@ -13,7 +13,6 @@ import (
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
-	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -33,14 +32,14 @@ type contender struct {
 	intents      string        // the token of its intents; "": it sent none
 	keptFrom     clock.Instant // when it sent the first intent
 	asksSoon     bool          // readers may hold the name, or an intent keeps c out: no master notifies of their end
-	kind         waiterKind
+	kind         kind
 	readers      bool          // of a writer: readers held the name; before it contends: they did the last time
 	theirs       time.Duration // for how long to leave the name to readers before it joins again
 	limit        int           // of the permits, if it wants one; 0: it wants none
 	waitWhenFull bool
 }
 
-func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool, kind waiterKind) (*Lock, error) {
+func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool, kind kind) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
 	c := e.newContender(most, waitWhenFull, kind)
@@ -61,7 +60,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 }
 
 // newContender returns a contender that makes at most most attempts; 0 = no limit.
-func (e *Engine) newContender(most int, waitWhenFull bool, kind waiterKind) contender {
+func (e *Engine) newContender(most int, waitWhenFull bool, kind kind) contender {
 	return contender{
 		e: e, kind: kind, waitWhenFull: waitWhenFull,
 		attempts: attempts{drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit},
@@ -96,7 +95,7 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 		e.counts.overloaded.Add(1)
 		return e.notAcquired(name, c.asked, 0, ErrOverloaded)
 	}
-	if c.kind != reads {
+	if !kinds[c.kind].shared {
 		return e.refuseUpgrade(ctx, c.name)
 	}
 	return nil
@@ -199,7 +198,7 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 		}
 	}
 	var err error
-	if next.await || c.kind == reads && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
+	if next.await || kinds[c.kind].shared && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
 		err = c.await(ctx, c.name, next)
 	} else {
 		err = c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
@@ -222,7 +221,7 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 	if err := c.awaken(ctx, name); err != nil {
 		return err
 	}
-	if c.kind == reads { // all readers may come at once
+	if kinds[c.kind].shared { // all readers may come at once
 		return nil
 	}
 	c.crowd.Woken(clock.Now().Sub(asked))
@@ -256,7 +255,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	}
 	req.Origin, req.Fence = out.Origin, out.Fence
 	c.sample(&out, handed)
-	if c.kind == reads {
+	if kinds[c.kind].shared {
 		c.asksSoon = out.Held == 0 // else a writer holds the name: its release is notified
 	} else if e.mustRaise(&out) {
 		second, err := e.at(c.name).Do(ctx, e.raising(req, &out))
@@ -275,13 +274,10 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 func (c *contender) request(name string) pipeline.Request {
 	// A token is used for one attempt only: a late release of this attempt must
 	// not take away the votes of the next.
-	newToken := token.For
-	if c.kind == reads {
-		newToken = token.ForReader
-	}
+	kind := &kinds[c.kind]
 	return pipeline.Request{
-		Op: pipeline.Acquire, Name: name, Token: newToken(c.e.cfg.Holder), TTL: c.ttl,
-		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: c.kind == reads,
+		Op: pipeline.Acquire, Name: name, Token: kind.newToken(c.e.cfg.Holder), TTL: c.ttl,
+		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: kind.shared,
 	}
 }
 
@@ -390,7 +386,7 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l := lock.lease
 	n := l.state
-	l.holders, lock.since = append(l.holders, lock), now
+	l.kind, l.holders, lock.since = c.kind, append(l.holders, lock), now
 	n.contending, n.lease, n.failed = false, l, nil
 	n.letInLocked(now)
 	if n.first != nil || l.short {

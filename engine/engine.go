@@ -31,7 +31,6 @@ type Engine struct {
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
-	adopted atomic.Uint64  // locks adopted so far
 	sets    atomic.Uint64  // attempts at sets and permits so far
 	began   clock.Instant  // fixed
 	looked  atomic.Int64   // when a stranger was last looked for; ns since began
@@ -131,14 +130,14 @@ func (e *Engine) Ready(ctx context.Context) error {
 // Acquire does not try again; ErrInvalid; ErrOverloaded; ErrClosed. ctx's error is joined if it ended the wait. errors.As finds
 // the votes as an *AttemptError. Acquire follows the Redlock algorithm of redis.io.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, takes)
+	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, exclusive)
 }
 
 // TryAcquire is Acquire with one attempt. It returns ErrTaken when somebody holds the lock, or another error
 // of Acquire, within about twice Config.MasterTimeout. While somebody in this engine holds the lock or
 // waits for it, TryAcquire returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquire(ctx, name, ttl, 1, false, takes)
+	return e.acquire(ctx, name, ttl, 1, false, exclusive)
 }
 
 // Do acquires the lock, keeps it alive while fn runs and releases it, even when fn panics. The ctx of fn

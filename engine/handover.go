@@ -18,7 +18,12 @@ import (
 
 // mayHandOver reports whether the lease may go to another holder in this process, after it was held for up to longest.
 func (l *lease) mayHandOver(longest time.Duration, now clock.Instant) bool {
-	return !l.revealed && !l.leads && redlock.MayHandOver(int(l.handed), fencing.MaxHandOvers, now.Sub(l.since), longest)
+	return !l.revealed && kinds[l.kind].handsOver && l.isYoung(longest, now)
+}
+
+// isYoung reports whether the lease was neither held for longest nor handed over too often.
+func (l *lease) isYoung(longest time.Duration, now clock.Instant) bool {
+	return redlock.MayHandOver(int(l.handed), fencing.MaxHandOvers, now.Sub(l.since), longest)
 }
 
 // turn returns for how long the lease may be handed over until it goes to w.
@@ -49,10 +54,10 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	}
 	l.kept, l.warn, l.fault = false, 0, nil
 	n := l.state
-	if !l.shared {
+	if n.lease == l && !kinds[l.kind].shared {
 		n.left = now
 	}
-	q := n.wantedLocked()
+	q := l.kind.queueOf(n)
 	w := q.first
 	switch {
 	case l.ended, n.lease != l: // the latter: other readers of this process have another lease
@@ -62,7 +67,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		l.endLocked()
 		n.contendNextLocked(false, nil)
 		return true, false
-	case w.kind != takes || l.shared || !l.mayHandOver(l.turn(w), now):
+	case !kinds[w.kind].takesOver || !l.mayHandOver(l.turn(w), now):
 		l.endLocked()
 		n.lease, n.contending = nil, true
 		return true, true
@@ -80,7 +85,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 	}
 	q.popLocked()
 	l.newcomers = w.cameAfter(l)
-	w.lock = l.handle()
+	w.lock, l.kind = l.handle(), w.kind
 	l.holders = append(l.holders, w.lock)
 	if w.stop != nil {
 		go w.stop()
@@ -104,7 +109,7 @@ func (l *Lock) collect(asked clock.Instant) bool {
 		l.lease.e.acquired(l, asked, 0)
 	}
 	l.unlock()
-	if lost && !l.lease.shared {
+	if lost && !kinds[l.lease.kind].shared {
 		l.lease.giveUp()
 	}
 	return !lost

@@ -209,7 +209,7 @@ func (k *keeper) sendHeals() {
 		l.state.shard.mu.Lock()
 		req := pipeline.Request{
 			Op: pipeline.Acquire, Heal: true, Among: x.gone, Contended: true,
-			Name: l.name, Token: l.token, TTL: l.ttl, Fence: l.fencing, Shared: l.shared,
+			Name: l.name, Token: l.token, TTL: l.ttl, Fence: l.fencing, Shared: kinds[l.kind].shared,
 		}
 		x.gone = 0
 		send := !l.ended && !l.isKnown()

@@ -49,7 +49,7 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 	}
 	ttl = cmp.Or(ttl, e.cfg.TTL)
 	for {
-		lock, err := e.acquire(ctx, name, ttl, 0, true, takes)
+		lock, err := e.acquire(ctx, name, ttl, 0, true, leader)
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,6 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 // term runs fn as the leader, and releases the lock. fn's ctx ends early before the end of validity. failed
 // is fn's error. ended reports that fn's ctx had ended by then, or that fn was not called.
 func (l *Lock) term(ctx context.Context, early time.Duration, fn func(context.Context, *Lock) error) (ended bool, failed, err error) {
-	l.lock()
-	l.lease.leads = true
-	l.unlock()
 	ended = true
 	err = l.hold(ctx, func(held context.Context) error {
 		leading, stop := context.WithCancelCause(held)

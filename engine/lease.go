@@ -28,13 +28,12 @@ type lease struct {
 	fencing uint64          // fixed: its fencing token; 0: none
 	since   clock.Instant   // fixed: when it was granted
 	heldOn  atomic.Int32    // how many masters have it, as last known
-	shared  bool            // fixed: readers hold it
 
 	// The shard's mutex guards the following.
+	kind      kind // of the present holder, or the last one
 	ended     bool
 	expired   bool          // ended because validity ran out
 	revealed  bool          // others may have the token: it must not be handed over
-	leads     bool          // its holder is a leader: it is not handed over either
 	newcomers bool          // it was handed over to a caller who came after it was granted
 	healed    bool          // a heal was sent (heal.go)
 	handed    int32         // how often it was handed over
@@ -57,7 +56,7 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	l := &both.lease
 	l.holders = both.holders[:0]
 	l.e, l.state = e, n
-	l.name, l.token, l.origin, l.fencing, l.shared, l.since = req.Name, req.Token, req.Origin, req.Fence, req.Shared, now
+	l.name, l.token, l.origin, l.fencing, l.since = req.Name, req.Token, req.Origin, req.Fence, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
 	both.lock.lease, both.lock.fence = l, fencing.Fence(l.fencing, 0)
@@ -67,13 +66,13 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 // extendLocked returns the request that lets the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: l.shared}
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: kinds[l.kind].shared}
 }
 
 // releaseLocked returns the request that deletes the lease's key, or passes it on where other processes want it.
 func (l *lease) releaseLocked() pipeline.Request {
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: l.shared, Healed: l.healed}
-	if l.state.lined && !req.Shared {
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: kinds[l.kind].shared, Healed: l.healed}
+	if l.state.lined && kinds[l.kind].passedOn {
 		req.Op, req.Line = pipeline.Pass, l.passLocked(clock.Now())
 		if l.fencing > 0 {
 			req.Fence = l.fencing + 1
@@ -312,4 +311,4 @@ func (l *lease) warnLocked() {
 }
 
 // isKnown reports whether other processes may hold the lock by the same token.
-func (l *lease) isKnown() bool { return l.revealed || l.origin == pipeline.OriginForeign }
+func (l *lease) isKnown() bool { return l.revealed || kinds[l.kind].known }

@@ -68,12 +68,13 @@ func (l *Lock) Fence() uint64 { return cmp.Or(l, noLock).fence }
 //
 // Others may use the token at any later time. So Release deletes such a lock at the masters, and never
 // hands it over within this process. Nor does the lock regain masters that lost it from then on. After a
-// hand-over the token belongs to the next holder, and Reveal returns "". No I/O.
+// hand-over the token belongs to the next holder, and Reveal returns "". So it does for readers and permits,
+// which nobody adopts. No I/O.
 func (l *Lock) Reveal() string {
 	l = cmp.Or(l, noLock)
 	l.lock()
 	defer l.unlock()
-	if l.lease.shared || l.end != nil && !l.lease.ended {
+	if kinds[l.lease.kind].secret || l.end != nil && !l.lease.ended {
 		return ""
 	}
 	l.lease.revealed = true
@@ -328,7 +329,7 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	if l.lease.shared && l.lease.state.shard.closed { // other readers may be at work
+	if kinds[l.lease.kind].shared && l.lease.state.shard.closed { // other readers may be at work
 		l.lease.e.released(l, r.began, false, false, ErrClosed)
 		return ErrClosed
 	}
@@ -368,7 +369,9 @@ func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.
 	if r.contending {
 		state.stopContending(true)
 	}
-	state.slotReleased()
+	if released := kinds[l.lease.kind].released; released != nil {
+		released(state)
+	}
 	return err
 }
 
@@ -393,7 +396,7 @@ func (l *Lock) endLocked(why error) {
 		return
 	}
 	if !l.since.IsZero() {
-		l.lease.e.counts.held[l.kind()].Add(-1)
+		l.lease.e.counts.held[kinds[l.lease.kind].count].Add(-1)
 	}
 	if l.done != nil {
 		close(l.done)

@@ -34,7 +34,7 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 	asked, index := make([]contender, 0, len(names)), make([]int, 0, len(names))
 	reqs := make([]pipeline.Request, 0, len(names))
 	for i, name := range names {
-		c := e.newContender(1, false, takes)
+		c := e.newContender(1, false, exclusive)
 		err := c.ask(ctx, name, ttl)
 		if err == nil {
 			if _, err = c.queue(ctx, false); err != nil {

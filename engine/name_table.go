@@ -91,7 +91,7 @@ type nameState struct {
 	shard      *shard // fixed; a waiter reads it without the mutex
 	name       string
 	lease      *lease        // held by this process; nil: not
-	apart      []*lease      // readers' leases that no further reader may join
+	apart      []*lease      // adopted leases, and readers' that no further reader may join
 	contending bool          // one of our goroutines contends
 	awaited    bool          // close waits for it
 	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
@@ -115,7 +115,7 @@ func (n *nameState) idleLocked() bool { return n.lease == nil && !n.contending &
 // lock, or is to contend for it.
 type waiter struct {
 	ttl        time.Duration
-	kind       waiterKind
+	kind       kind
 	ready      chan struct{} // capacity 1
 	since      clock.Instant // of its wait
 	prev, next *waiter       // guarded by the shard's mutex, like the following
@@ -127,14 +127,6 @@ type waiter struct {
 	stop       context.CancelFunc // ends the wait of a contender for a permit, and may call user code; nil: not for a permit
 	limit      int                // of the permits that it waits for
 }
-
-type waiterKind uint8
-
-const (
-	takes waiterKind = iota // a lock may be handed over to it
-	turns                   // it is to contend, and is handed no lock
-	reads                   // it joins other readers, or contends
-)
 
 func (t *nameTable) init() {
 	t.seed = maphash.MakeSeed()
@@ -166,7 +158,7 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 		return nil, nil, nil, ErrClosed
 	}
 	n = s.stateLocked(c.name, c.begin)
-	beside := c.kind == reads && n.lease != nil && n.lease.shared && n.first == nil
+	beside := kinds[c.kind].shared && n.lease != nil && kinds[n.lease.kind].shared && n.first == nil
 	switch {
 	case n.idleLocked():
 		n.contending = !c.comesBackLocked(n)

@@ -46,9 +46,9 @@ type Observer struct {
 
 // acquired is called with the shard's mutex held.
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
-	kind := l.kind()
-	e.counts.acquired[kind].Add(1)
-	e.counts.held[kind].Add(1)
+	count := kinds[l.lease.kind].count
+	e.counts.acquired[count].Add(1)
+	e.counts.held[count].Add(1)
 	if e.measure != nil {
 		e.measure.acquired(l, attempts)
 	}

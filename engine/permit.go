@@ -13,6 +13,7 @@ import (
 // permit is free again after its ttl. A grant takes one round trip while many slots are free, and mostly two while few are.
 // A permit released within Config.HandOverTime of its grant goes to the next caller of this process without a request. A
 // call counts in Config.Queue once per slot it asks for; a queue shorter than the slots limits it to that many, at random.
+// Reveal returns "": nobody could adopt a permit.
 //
 // All processes should give the same limit. If limits differ, the largest one holds. Permits of name are independent of
 // the lock name. The package comment says more (Permits).

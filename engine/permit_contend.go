@@ -50,7 +50,7 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	if limit < 1 || limit > inside.MostPermits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, inside.MostPermits)
 	}
-	c := permitContender{contender: e.newContender(most, waitWhenFull, takes)}
+	c := permitContender{contender: e.newContender(most, waitWhenFull, permit)}
 	c.limit, c.name = limit, inside.SlotPrefix+":"
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 3))
 	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer stop()
-	w := &waiter{ttl: c.ttl, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
+	w := &waiter{ttl: c.ttl, kind: c.kind, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
 	if c.permits.queueFirst(w); c.made > 0 && c.permits.freed.Load() != c.freed { // one was released after it asked
 		stop()
 	}
@@ -219,24 +219,17 @@ func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 	return !c.permits.idleLocked() || c.permits.asking > c.limit, nil
 }
 
-// wantedLocked returns the state whose waiters may get n's lease: n itself or, for a slot, the queue for permits.
-func (n *nameState) wantedLocked() *nameState {
-	if slot, of := inside.SlotOf(n.name); slot >= 0 {
-		if q := n.shard.states[inside.SlotPrefix+":"+of]; q != nil {
-			return q
-		}
-	}
-	return n
+// permitQueue returns the queue for permits of which n is a slot; n: there is none.
+func permitQueue(n *nameState) *nameState {
+	_, of := inside.SlotOf(n.name)
+	return cmp.Or(n.shard.states[inside.SlotPrefix+":"+of], n)
 }
 
-// slotReleased wakes the contender for a permit here, now that a slot is free at the masters.
-func (n *nameState) slotReleased() {
-	if slot, _ := inside.SlotOf(n.name); slot < 0 {
-		return
-	}
+// slotReleased wakes the contender for a permit here, now that its slot n is free at the masters.
+func slotReleased(n *nameState) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	q := n.wantedLocked()
+	q := permitQueue(n)
 	q.freed.Add(1)
 	if w := q.first; w != nil && w.stop != nil {
 		go w.stop()

@@ -264,16 +264,17 @@ func TestPermitReleasedAtTheMastersWakesWhoWaitsHere(t *testing.T) {
 	}, func(c *Config) { c.HandOverTime, c.RetryHeld, c.TTL = 1, time.Minute, time.Hour; c.MaxTTL = time.Hour })
 }
 
-func TestRevealedPermitIsNotHandedOver(t *testing.T) {
+func TestPermitIsNotRevealedAndIsHandedOverAsBefore(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		mine := mustPermit(t, e, "name", 1)
-		require.NotEmpty(t, mine.Reveal())
+		require.Empty(t, mine.Reveal())
 		got := make(chan *Lock, 1)
 		go func() { got <- mustPermit(t, e, "name", 1) }()
 		time.Sleep(3 * time.Millisecond)
 		require.NoError(t, mine.Release(t.Context()))
 		p := <-got
-		require.Zero(t, e.Stats().HandedOver)
+		require.Empty(t, p.Reveal())
+		require.EqualValues(t, 1, e.Stats().HandedOver)
 		require.NoError(t, p.Release(t.Context()))
 		requireNothingLeft(t, e, s)
 	})

@@ -85,7 +85,7 @@ const (
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
 // A contender with one attempt or a very short lease does not, nor does a reader or a set.
 func (c *contender) standsInLine(ctx context.Context) bool {
-	if c.most == 1 || c.ttl < line.LeastTTL || c.kind != takes {
+	if c.most == 1 || c.ttl < line.LeastTTL || !kinds[c.kind].inLine {
 		return false
 	}
 	c.state.shard.mu.Lock()

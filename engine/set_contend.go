@@ -47,7 +47,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 			return nil, invalid("names", "are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], names[i])
 		}
 	}
-	c := setContender{contender: e.newContender(most, waitWhenFull, turns), keys: keys, states: make([]*nameState, len(keys))}
+	c := setContender{contender: e.newContender(most, waitWhenFull, ofSet), keys: keys, states: make([]*nameState, len(keys))}
 	if err := c.ask(ctx, names[0], ttl); err != nil {
 		return nil, err
 	}

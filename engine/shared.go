@@ -21,13 +21,13 @@ import (
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
 func (e *Engine) AcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, reads)
+	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull, reader)
 }
 
 // TryAcquireShared is AcquireShared with one attempt. Where AcquireShared would queue, it returns ErrTaken without asking
 // the masters.
 func (e *Engine) TryAcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
-	return e.acquire(ctx, name, ttl, 1, false, reads)
+	return e.acquire(ctx, name, ttl, 1, false, reader)
 }
 
 // DoShared is Do with AcquireShared.
@@ -38,7 +38,7 @@ func (e *Engine) DoShared(ctx context.Context, name string, ttl time.Duration, f
 // refuseUpgrade returns an error if ctx comes from a reader of one of the keys.
 func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 	l, ok := LockFrom(ctx)
-	if ok && l.lease.shared && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.Valid() {
+	if ok && kinds[l.lease.kind].shared && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.Valid() {
 		return invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
 	}
 	return nil
@@ -46,7 +46,7 @@ func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 
 // mayJoinLocked reports whether a reader that wants ttl may join the lease.
 func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
-	return !l.ended && l.mayHandOver(l.e.cfg.HandOverTime, now) && l.until.Left(now) >= ttl/2
+	return !l.ended && l.isYoung(l.e.cfg.HandOverTime, now) && l.until.Left(now) >= ttl/2
 }
 
 // joinLocked adds a reader.
@@ -60,7 +60,7 @@ func (l *lease) joinLocked(ttl time.Duration) *Lock {
 // letInLocked serves the readers at the head of the queue while readers hold the name: they join the lease, or the first
 // of them asks the masters for another lease.
 func (n *nameState) letInLocked(now clock.Instant) {
-	for w := n.first; w != nil && w.kind == reads && n.lease != nil && n.lease.shared; w = n.first {
+	for w := n.first; w != nil && kinds[w.kind].shared && n.lease != nil && kinds[n.lease.kind].shared; w = n.first {
 		if !n.lease.mayJoinLocked(w.ttl, now) {
 			n.apart = append(n.apart, n.lease)
 			n.contendNextLocked(false, nil)
@@ -84,7 +84,7 @@ const (
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
 	early := now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery
-	if unknown := c.asksSoon && !c.readers; c.kind == reads || early && !unknown { // unknown: c comes back after it left the name to readers
+	if unknown := c.asksSoon && !c.readers; kinds[c.kind].shared || early && !unknown { // unknown: c comes back after it left the name to readers
 		return nil
 	}
 	out, err := c.e.at(c.name).Do(ctx, c.intent(intentFor))
@@ -94,7 +94,7 @@ func (c *contender) intend(ctx context.Context) error {
 }
 
 // mayComeBack reports whether c is a writer that waits for readers.
-func (c *contender) mayComeBack() bool { return c.most == 0 && c.kind == takes }
+func (c *contender) mayComeBack() bool { return c.most == 0 && kinds[c.kind].forReader }
 
 // comesBackLocked reports whether c must leave the name to readers first, and join later. After a writer that met readers,
 // its process leaves them the name for 1.5 times as long as the writer kept them out, since it may want the name over and
@@ -151,9 +151,9 @@ func (c *contender) leaveReaders(gaveUp bool) {
 func (c *contender) awaken(ctx context.Context, name string) error {
 	every := intentEvery
 	switch {
-	case c.kind == reads && c.asksSoon: // when the intent ends, its writer got the name or gave up
+	case kinds[c.kind].shared && c.asksSoon: // when the intent ends, its writer got the name or gave up
 		name = pipeline.IntentPrefix + name
-	case c.kind == reads: // other readers may have followed the writer before the masters were asked about the name
+	case kinds[c.kind].shared: // other readers may have followed the writer before the masters were asked about the name
 		every <<= min(c.made-1, 5)
 	case !c.asksSoon:
 		return c.e.at(name).Await(ctx, name, c.e.cfg.RetryHeld)

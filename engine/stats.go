@@ -70,8 +70,8 @@ type MasterStats struct {
 }
 
 type counters struct {
-	acquired                                                     [3]atomic.Uint64 // by kind; Stats sums what it read, so that no part is more
-	held                                                         [3]atomic.Int64  // by kind
+	acquired                                                     [3]atomic.Uint64 // Stats sums what it read, so that no part is more
+	held                                                         [3]atomic.Int64
 	taken, split, noQuorum, expired                              atomic.Uint64
 	denied                                                       atomic.Uint64
 	released, handedOver, passedOn, notHeld, releasesUnconfirmed atomic.Uint64
@@ -80,18 +80,8 @@ type counters struct {
 	waiting                                                      atomic.Int64
 }
 
-// The kinds of locks.
-const exclusiveLock, sharedLock, permitLock = 0, 1, 2
-
-func (l *Lock) kind() int {
-	switch {
-	case l.lease.shared:
-		return sharedLock
-	case l.Slot() >= 0:
-		return permitLock
-	}
-	return exclusiveLock
-}
+// What counters.acquired and counters.held are of.
+const otherLocks, sharedLocks, permitLocks = 0, 1, 2
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
 	switch {
@@ -128,8 +118,8 @@ func (e *Engine) Stats() Stats { return e.stats(e.pipe.Stats()) }
 func (e *Engine) stats(p pipeline.Stats) Stats {
 	c := &e.counts
 	s := Stats{
-		AcquiredShared: c.acquired[sharedLock].Load(), AcquiredPermits: c.acquired[permitLock].Load(),
-		HeldShared: int(c.held[sharedLock].Load()), HeldPermits: int(c.held[permitLock].Load()), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
+		AcquiredShared: c.acquired[sharedLocks].Load(), AcquiredPermits: c.acquired[permitLocks].Load(),
+		HeldShared: int(c.held[sharedLocks].Load()), HeldPermits: int(c.held[permitLocks].Load()), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), PassedOn: c.passedOn.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
@@ -138,8 +128,8 @@ func (e *Engine) stats(p pipeline.Stats) Stats {
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}
-	s.Acquired = c.acquired[exclusiveLock].Load() + s.AcquiredShared + s.AcquiredPermits
-	s.Held = int(c.held[exclusiveLock].Load()) + s.HeldShared + s.HeldPermits
+	s.Acquired = c.acquired[otherLocks].Load() + s.AcquiredShared + s.AcquiredPermits
+	s.Held = int(c.held[otherLocks].Load()) + s.HeldShared + s.HeldPermits
 	for _, m := range p.Masters {
 		s.Masters = append(s.Masters, MasterStats(m))
 	}

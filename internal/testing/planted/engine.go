@@ -9,7 +9,7 @@ var engines = []fault{
 	},
 	{
 		what: "the attempts of a call have one token", file: "engine/contend.go",
-		old: "Token: newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, newToken(\"\"), c.e.cfg.Holder), TTL",
+		old: "Token: kind.newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, kind.newToken(\"\"), c.e.cfg.Holder), TTL",
 		tests: "engine TestEachAttemptHasATokenOfItsOwn",
 	},
 	{
@@ -43,13 +43,13 @@ var engines = []fault{
 		tests: "engine TestSetThatWaitsHoldsNothing",
 	},
 	{
-		what: "a writer's lease is handed to a reader", file: "engine/handover.go",
-		old: "case w.kind != takes || l.shared ||", new: "case w.kind == turns || l.shared ||",
+		what: "a writer's lease is handed to a reader", file: "engine/kind.go",
+		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, takesOver: true, count: sharedLocks",
 		tests: "engine TestReadersThatWaitAreLetInTogether",
 	},
 	{
-		what: "a reader's lease is handed to a writer", file: "engine/handover.go",
-		old: "case w.kind != takes || l.shared ||", new: "case w.kind != takes ||",
+		what: "a reader's lease is handed to a writer", file: "engine/kind.go",
+		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, handsOver: true, count: sharedLocks",
 		tests: "engine TestReadersThatWaitAreLetInTogether",
 	},
 	{
@@ -59,7 +59,7 @@ var engines = []fault{
 	},
 	{
 		what: "a reader joins although a writer waits", file: "engine/name_table.go",
-		old: "n.lease.shared && n.first == nil\n", new: "n.lease.shared\n",
+		old: "kinds[n.lease.kind].shared && n.first == nil\n", new: "kinds[n.lease.kind].shared\n",
 		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother",
 	},
 	{
@@ -84,7 +84,7 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that comes back does not learn who has the name", file: "engine/shared.go",
-		old: "c.kind == reads || early && !unknown", new: "c.kind == reads || early || unknown && c.e == nil",
+		old: "|| early && !unknown", new: "|| early || unknown && c.e == nil",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
@@ -104,7 +104,7 @@ var engines = []fault{
 	},
 	{
 		what: "readers have their time after readers", file: "engine/handover.go",
-		old: "if !l.shared {\n\t\tn.left", new: "{\n\t\tn.left",
+		old: "if n.lease == l && !kinds[l.kind].shared {", new: "if n.lease == l {",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
@@ -119,12 +119,12 @@ var engines = []fault{
 	},
 	{
 		what: "a reader asks again at once where some masters let it in", file: "engine/contend.go",
-		old: "next.await || c.kind == reads && next.kind == ErrTaken", new: "next.await",
+		old: "next.await || kinds[c.kind].shared && next.kind == ErrTaken", new: "next.await",
 		tests: "engine TestReaderThatSomeMastersLetInWaitsForTheWriter",
 	},
 	{
 		what: "a writer that stands in no line lets new readers in", file: "engine/shared.go",
-		old: "c.kind == reads || early && !unknown", new: "c.kind == reads || early || !unknown",
+		old: "|| early && !unknown", new: "|| early || !unknown",
 		tests: "engine TestWriterThatWaitsKeepsNewReadersOut",
 	},
 	{
@@ -148,8 +148,8 @@ var engines = []fault{
 		tests: "engine TestManyReadOrOneWritesOnRealMasters",
 	},
 	{
-		what: "a set is handed a lock", file: "engine/handover.go",
-		old: "case w.kind != takes || l.shared ||", new: "case w.kind == reads || l.shared ||",
+		what: "a set is handed a lock", file: "engine/kind.go",
+		old: "passedOn: true, handsOver: true}", new: "passedOn: true, takesOver: true, handsOver: true}",
 		tests: "engine TestSetHasItsTurnInOrder",
 	},
 	{
@@ -158,8 +158,8 @@ var engines = []fault{
 		tests: "engine TestSetIsAcquiredWholeOrNotAtAll|TestSetsThatCrossNeitherWaitForEachOtherNorShareAName",
 	},
 	{
-		what: "a permit that is released at the masters wakes nobody here", file: "engine/lock.go",
-		old: "\tstate.slotReleased()\n", new: "",
+		what: "a permit that is released at the masters wakes nobody here", file: "engine/kind.go",
+		old: ", released: slotReleased}", new: "}",
 		tests: "engine TestPermitReleasedAtTheMastersWakesWhoWaitsHere",
 	},
 	{
@@ -168,8 +168,8 @@ var engines = []fault{
 		tests: "engine TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
 	},
 	{
-		what: "a permit that is released is handed to nobody", file: "engine/permit_contend.go",
-		old: "if slot, of := inside.SlotOf(n.name); slot >= 0 {", new: "if slot, of := inside.SlotOf(n.name); slot >= 64 {",
+		what: "a permit that is released is handed to nobody", file: "engine/kind.go",
+		old: "queue: permitQueue, ", new: "",
 		tests: "engine TestReleasedPermitIsHandedOverInOrder|TestWaitingContenderIsHandedAPermit",
 	},
 	{
@@ -309,7 +309,7 @@ var engines = []fault{
 	},
 	{
 		what: "an adopted lock is the lock of its name in this process", file: "engine/adopt.go",
-		old: "c.name = pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)", new: "c.name = key + strconv.FormatUint(e.adopted.Add(1), 10)[:0]",
+		old: "append(n.apart, l.lease)\n", new: "n.apart\n\tn.lease = l.lease\n",
 		tests: "engine TestAdoptedLockIsNeverHandedOver|TestAdoptStandsBesideWhatTheProcessDoesWithTheName",
 	},
 	{
@@ -343,8 +343,8 @@ var engines = []fault{
 		tests: "engine TestLeadersContextEndsAThirdOfTheLeaseBeforeValidityAndTheLockIsKeptUntilItReturns",
 	},
 	{
-		what: "a leader's lock is handed over", file: "engine/lead.go",
-		old: "l.lease.leads = true", new: "l.lease.leads = false",
+		what: "a leader's lock is handed over", file: "engine/kind.go",
+		old: "takesOver: true, forReader: true},\n\tadopted", new: "takesOver: true, handsOver: true, forReader: true},\n\tadopted",
 		tests: "engine TestLockOfALeaderIsReleasedAtTheMastersAndNotHandedOver",
 	},
 	{

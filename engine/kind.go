@@ -1,0 +1,49 @@
+package engine
+
+import "muxlock/internal/token"
+
+// A kind is what a caller wants of a name, and what its lease is for the present holder.
+type kind uint8
+
+const (
+	exclusive kind = iota
+	ofSet          // one of the names of a Set
+	reader
+	permit // one of the slots of a name
+	leader
+	adopted
+)
+
+// kinds says how the kinds differ. No other file tests which kind something is: it asks for a column.
+var kinds = [...]struct {
+	count     int                           // where Stats counts it
+	newToken  func(holder string) string    // nil: it comes with a token
+	shared    bool                          // holders have it side by side
+	inLine    bool                          // it stands in line at the masters where other processes want the name
+	passedOn  bool                          // its release passes the lock to who stands there
+	takesOver bool                          // a waiter is given what this process hands over; else it contends when its turn comes
+	handsOver bool                          // its holder may hand it over
+	forReader bool                          // a waiter that kept readers out leaves the name to them before it comes back
+	known     bool                          // other processes have its token
+	secret    bool                          // its token is never shown: nobody could adopt it
+	queue     func(n *nameState) *nameState // where this process waits for it, beside n; called with the shard's mutex held
+	released  func(n *nameState)            // after a release at the masters
+}{
+	exclusive: {newToken: token.For, inLine: true, passedOn: true, takesOver: true, handsOver: true, forReader: true},
+	ofSet:     {newToken: token.For, passedOn: true, handsOver: true},
+	reader:    {newToken: token.ForReader, shared: true, secret: true, count: sharedLocks},
+	permit:    {newToken: token.For, takesOver: true, handsOver: true, secret: true, count: permitLocks, queue: permitQueue, released: slotReleased},
+	leader:    {newToken: token.For, inLine: true, passedOn: true, takesOver: true, forReader: true},
+	adopted:   {known: true},
+}
+
+// queueOf returns the state whose waiters may get n's lease.
+func (k kind) queueOf(n *nameState) *nameState {
+	if queue := kinds[k].queue; queue != nil {
+		return queue(n)
+	}
+	return n
+}
+
+// mayAdopt reports whether a value may be the token of a lock that others adopt.
+func mayAdopt(value string) bool { return !token.IsReader(value) }
