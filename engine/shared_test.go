@@ -241,6 +241,34 @@ func TestReaderThatHasJustJoinedLeavesTheLeaseToReadersWhoMayBeAtWork(t *testing
 	})
 }
 
+// The process stood in line for the name, as a writer, before it read.
+func TestReadersPassNothingOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquireShared(t, e, "name", 0)
+		lock.lease.state.stoodInLine(clock.Instant{}, nil)
+		require.NoError(t, lock.Release(t.Context()))
+		require.Equal(t, []int{1, 0}, []int{s.count(pipeline.Release), s.count(pipeline.Pass)})
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestReaderOfALeaseThatStandsApartLeavesThePresentOneToTheOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		apart := mustAcquireShared(t, e, "name", 0)
+		time.Sleep(2 * e.cfg.HandOverTime)
+		present := mustAcquireShared(t, e, "name", 0)
+		require.Equal(t, 2, s.count(pipeline.Acquire))
+		require.NoError(t, apart.Release(t.Context()))
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, errTakenHere)
+		third := mustAcquireShared(t, e, "name", 0)
+		require.Equal(t, 2, s.count(pipeline.Acquire), "it joins the second")
+		require.NoError(t, present.Release(t.Context()))
+		require.NoError(t, third.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
 func TestLossOfALeaseIsThatOfAllItsReaders(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		first, second, third := mustAcquireShared(t, e, "name", 0), mustAcquireShared(t, e, "name", 0), mustAcquireShared(t, e, "name", 0)

@@ -292,6 +292,24 @@ func TestOnlyFreshEntriesAreGranted(t *testing.T) {
 	require.Equal(t, "50000", strings.Fields(<-heard)[3], "whatever the age of the entry")
 }
 
+// Their processes are stopped: their connections hear, and nobody there asks.
+func TestWhoHasNotAskedForLongIsPassedOverThoughItHears(t *testing.T) {
+	m := newMaster(t)
+	heard := m.hear("c")
+	clock, err := m.do("TIME").AsStrSlice()
+	require.NoError(t, err)
+	seconds, _ := strconv.Atoi(clock[0])
+	m.text("SET", "a", "t0")
+	for i, token := range []string{"t1", "t2"} {
+		m.wait(waiter{token, "c", 90_000 - 10_000*i, ""})
+		m.number("HSET", entriesOf, token, "7 "+strconv.Itoa(seconds-40)+"000 30000 50000 c - ")
+	}
+	m.wait(waiter{"t3", "c", 0, ""})
+	m.number("DEL", "a")
+	require.Equal(t, "g\n0\n-\n-", m.wait(waiter{"t3", "c", -1, ""}))
+	require.Empty(t, heard)
+}
+
 func TestHundredThousandStaleEntriesCostAFewEach(t *testing.T) {
 	m := newMaster(t)
 	heard := m.hear("c")

@@ -43,6 +43,16 @@ var engines = []fault{
 		tests: "engine TestSetThatWaitsHoldsNothing",
 	},
 	{
+		what: "a reader passes the name on in line", file: "engine/kind.go",
+		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, passedOn: true, count: sharedLocks",
+		tests: "engine TestReadersPassNothingOn",
+	},
+	{
+		what: "a reader's lease that stands apart is handed over as the present one", file: "engine/handover.go",
+		old: "case l.ended, n.lease != l:", new: "case l.ended:",
+		tests: "engine TestReaderOfALeaseThatStandsApartLeavesThePresentOneToTheOthers",
+	},
+	{
 		what: "a writer's lease is handed to a reader", file: "engine/kind.go",
 		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, takesOver: true, count: sharedLocks",
 		tests: "engine TestReadersThatWaitAreLetInTogether",

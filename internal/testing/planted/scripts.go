@@ -3,6 +3,11 @@ package main
 // lua are faults of the scripts. Only real servers see these faults: the in-process masters execute Go in place of Lua.
 var lua = []fault{
 	{
+		what: "who is first in line counts as awake whenever it asked", file: "scripts/wait.lua",
+		old: "return age and age >= 0 and age <= stale + 0 and (", new: "return age and (",
+		tests: "scripts TestWhoHasNotAskedForLongIsPassedOverThoughItHears",
+	},
+	{
 		what: "a release deletes another's lock", file: "scripts/release.lua",
 		old: "if value == ARGV[1] then", new: "if value then",
 		tests: "scripts TestReleaseDeletesOnlyItsOwn",
