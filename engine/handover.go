@@ -104,12 +104,13 @@ func (l *lease) handle() *Lock {
 func (l *Lock) collect(asked clock.Instant) bool {
 	now := l.lock()
 	lost := l.end != nil
+	undo := lost && !kinds[l.lease.kind].shared
 	if !lost {
 		l.since = now
 		l.lease.e.acquired(l, asked, 0)
 	}
 	l.unlock()
-	if lost && !kinds[l.lease.kind].shared {
+	if undo {
 		l.lease.giveUp()
 	}
 	return !lost

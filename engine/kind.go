@@ -23,17 +23,17 @@ var kinds = [...]struct {
 	passedOn  bool                          // its release passes the lock to who stands there
 	takesOver bool                          // a waiter is given what this process hands over; else it contends when its turn comes
 	handsOver bool                          // its holder may hand it over
-	forReader bool                          // a waiter that kept readers out leaves the name to them before it comes back
+	comesBack bool                          // a waiter that kept readers out leaves the name to them before it comes back
 	known     bool                          // other processes have its token
 	secret    bool                          // its token is never shown: nobody could adopt it
 	queue     func(n *nameState) *nameState // where this process waits for it, beside n; called with the shard's mutex held
 	released  func(n *nameState)            // after a release at the masters
 }{
-	exclusive: {newToken: token.For, inLine: true, passedOn: true, takesOver: true, handsOver: true, forReader: true},
+	exclusive: {newToken: token.For, inLine: true, passedOn: true, takesOver: true, handsOver: true, comesBack: true},
 	ofSet:     {newToken: token.For, passedOn: true, handsOver: true},
 	reader:    {newToken: token.ForReader, shared: true, secret: true, count: sharedLocks},
 	permit:    {newToken: token.For, takesOver: true, handsOver: true, secret: true, count: permitLocks, queue: permitQueue, released: slotReleased},
-	leader:    {newToken: token.For, inLine: true, passedOn: true, takesOver: true, forReader: true},
+	leader:    {newToken: token.For, inLine: true, passedOn: true, takesOver: true, comesBack: true},
 	adopted:   {known: true},
 }
 

@@ -38,10 +38,17 @@ func (e *Engine) DoShared(ctx context.Context, name string, ttl time.Duration, f
 // refuseUpgrade returns an error if ctx comes from a reader of one of the keys.
 func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 	l, ok := LockFrom(ctx)
-	if ok && kinds[l.lease.kind].shared && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.Valid() {
+	if ok && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.reads() {
 		return invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
 	}
 	return nil
+}
+
+// reads reports whether l is valid, and a reader's.
+func (l *Lock) reads() bool {
+	l.lock()
+	defer l.unlock()
+	return l.end == nil && kinds[l.lease.kind].shared
 }
 
 // mayJoinLocked reports whether a reader that wants ttl may join the lease.
@@ -94,7 +101,7 @@ func (c *contender) intend(ctx context.Context) error {
 }
 
 // mayComeBack reports whether c is a writer that waits for readers.
-func (c *contender) mayComeBack() bool { return c.most == 0 && kinds[c.kind].forReader }
+func (c *contender) mayComeBack() bool { return c.most == 0 && kinds[c.kind].comesBack }
 
 // comesBackLocked reports whether c must leave the name to readers first, and join later. After a writer that met readers,
 // its process leaves them the name for 1.5 times as long as the writer kept them out, since it may want the name over and

@@ -354,7 +354,7 @@ var engines = []fault{
 	},
 	{
 		what: "a leader's lock is handed over", file: "engine/kind.go",
-		old: "takesOver: true, forReader: true},\n\tadopted", new: "takesOver: true, handsOver: true, forReader: true},\n\tadopted",
+		old: "takesOver: true, comesBack: true},\n\tadopted", new: "takesOver: true, handsOver: true, comesBack: true},\n\tadopted",
 		tests: "engine TestLockOfALeaderIsReleasedAtTheMastersAndNotHandedOver",
 	},
 	{
