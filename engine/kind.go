@@ -26,7 +26,7 @@ var kinds = [...]struct {
 	comesBack bool                          // a waiter that kept readers out leaves the name to them before it comes back
 	known     bool                          // other processes have its token
 	secret    bool                          // its token is never shown: nobody could adopt it
-	queue     func(n *nameState) *nameState // where this process waits for it, beside n; called with the shard's mutex held
+	queue     func(n *nameState) *nameState // the state whose waiters may get n's lease; nil: n itself
 	released  func(n *nameState)            // after a release at the masters
 }{
 	exclusive: {newToken: token.For, inLine: true, passedOn: true, takesOver: true, handsOver: true, comesBack: true},
@@ -37,7 +37,7 @@ var kinds = [...]struct {
 	adopted:   {known: true},
 }
 
-// queueOf returns the state whose waiters may get n's lease.
+// queueOf returns the state whose waiters may get n's lease. The caller holds the shard's mutex.
 func (k kind) queueOf(n *nameState) *nameState {
 	if queue := kinds[k].queue; queue != nil {
 		return queue(n)

@@ -36,6 +36,38 @@ func TestFencedMasterIsReportedWhenItIsKnownHowLongItWaitsAndWhenItVotes(t *test
 	})
 }
 
+// One process admits a master, and each that tries reads the registers of all others. So they do not try at the moment at which
+// the wait ends for all of them.
+func TestProcessesDoNotAdmitAMasterAtTheSameMoment(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		b.started()
+		const times = 10
+		atOnce := 0
+		asked := func() int {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return len(b.log)
+		}
+		for range times {
+			b.servers[0].Restart()
+			for b.p.Stats().Masters[0].VotesFrom.IsZero() {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(time.Until(b.p.Stats().Masters[0].VotesFrom) - 1)
+			before := asked()
+			time.Sleep(time.Millisecond)
+			if asked() > before {
+				atOnce++
+			}
+			for b.admitted() != 0b111 {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(time.Minute)
+		}
+		require.Less(t, atOnce, times/2, "a tick may be just then")
+	})
+}
+
 func TestMasterThatWaitsAndAMajorityThatIsLostAreAskedSeldom(t *testing.T) {
 	for lost, period := range map[int]time.Duration{1: idlePeriod, 2: stuckPeriod} {
 		inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {

@@ -49,9 +49,9 @@ func chaosCommand() *cobra.Command {
 		Long: `Chaos locks few names from many workers while masters and client processes fail. A seed
 draws the faults. Chaos looks for two holders at once, and for fencing tokens that do not grow.
 On either it exits 4, and writes the events around the first violation of each name to
---history. One more lock is kept alive by one process, and wanted by all others; chaos counts how often it
-is lost, and how often of that while its process stood still. At most a minority of the masters is faulty at a time (a single master may be), and at
-most one client.
+--history. One more lock is kept alive by one process, and wanted by all others; chaos counts how
+often it is lost, and how often of that while its process stood still. At most a minority of the
+masters is faulty at a time (a single master may be), and at most one client.
 
   delay, cut, blackhole    replies are late; connections end in the middle of bytes; nothing
                            passes between one client and the master, until the end

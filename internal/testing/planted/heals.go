@@ -3,6 +3,26 @@ package main
 // heals are faults of the ways in which a kept lock regains masters.
 var heals = []fault{
 	{
+		what: "an alarm asks to be granted", file: "engine/place.go",
+		old: "p.overtook = true // unless it gets the name now\n", new: "p.overtook, p.mayTake = true, true\n",
+		tests: "engine TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted",
+	},
+	{
+		what: "the end of a master's wait is seen at the next tick", file: "pipeline/pipeline.go",
+		old: "next = min(next, left)", new: "_ = left",
+		tests: "pipeline TestChangedReportsAMasterSetAsideAndItsReturn",
+	},
+	{
+		what: "all processes admit a master at the same moment", file: "pipeline/pipeline.go",
+		old: "; left > 0 && p.set == nil {", new: "; left > 0 {",
+		tests: "pipeline TestProcessesDoNotAdmitAMasterAtTheSameMoment",
+	},
+	{
+		what: "a dial to a stopped master is given up and slept over", file: "pipeline/probe.go",
+		old: "m.dialAndAdmit(m.p.ctx, 2*m.pause)", new: "m.dialAndAdmit(m.p.ctx, 0)",
+		tests: "pipeline TestWhatAStoppedMasterCarriesOutIsUndoneAsSoonAsItGoesOn",
+	},
+	{
 		what: "a lock is healed although other processes know its token", file: "engine/heal.go",
 		old: "send := !l.ended && !l.isKnown()", new: "send := !l.ended",
 		tests: "engine TestALockWhoseTokenOthersKnowIsNotHealed",
