@@ -66,8 +66,8 @@ const (
 // Readers is the Value of an Answer where readers hold the name.
 const Readers = "readers"
 
-// PassedOn is the reply to a Pass that gave the lock to another token, or notified one that it is left open.
-const PassedOn = 2
+// passedOn is the reply to a Pass that gave the lock to another token, or notified one that it is left open.
+const passedOn = 2
 
 // InLine adds the call for a Wait or a Pass. For a Wait, channel is the connection's own channel.
 func (b *Batch) InLine(q *Request, channel, set string) {
@@ -129,8 +129,8 @@ func tagOf(set string) string {
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// WaitAnswer reads the reply to q, a Wait, without the mark of fencing.
-func WaitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err error) {
+// waitAnswer reads the reply to q, a Wait, without the mark of fencing.
+func waitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err error) {
 	a, ok := answer(reply.Text)
 	if !ok || reply.Kind != resp.Text {
 		return a, quorum.Unknown, fmt.Errorf("%w to the wait script", ErrUnexpected)

@@ -35,14 +35,14 @@ func TestAnswersToAWait(t *testing.T) {
 		"o":                 {},
 		"gg 1 a b":          {},
 	} {
-		a, vote, err := WaitAnswer(q, resp.Reply{Kind: resp.Text, Text: text})
+		a, vote, err := waitAnswer(q, resp.Reply{Kind: resp.Text, Text: text})
 		require.Equal(t, want.vote, vote, text)
 		require.Equal(t, want.vote == quorum.Unknown, err != nil, text)
 		if err == nil {
 			require.Equal(t, want.Answer, a, text)
 		}
 	}
-	_, vote, err := WaitAnswer(q, resp.Reply{Kind: resp.Number, Number: 1, Text: ""})
+	_, vote, err := waitAnswer(q, resp.Reply{Kind: resp.Number, Number: 1, Text: ""})
 	require.ErrorIs(t, err, ErrUnexpected)
 	require.Equal(t, quorum.Unknown, vote)
 }

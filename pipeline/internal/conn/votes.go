@@ -69,11 +69,11 @@ func (v *Votes) plain(entries []Request, reply resp.Reply) {
 
 func (v *Votes) pass(entries []Request, reply resp.Reply) {
 	v.plain(entries, reply)
-	v.PassedOn = reply.Number == PassedOn
+	v.PassedOn = reply.Number == passedOn
 }
 
 func (v *Votes) wait(entries []Request, reply resp.Reply) {
-	a, says, err := WaitAnswer(&entries[0], reply)
+	a, says, err := waitAnswer(&entries[0], reply)
 	if err == nil {
 		v.Answer = a
 	}
@@ -93,7 +93,7 @@ func (v *Votes) batch(entries []Request, reply resp.Reply) {
 			v.Of = append(v.Of, Vote{Says: quorum.Granted})
 		case '0':
 			v.refused(&entries[i])
-		case NotTried:
+		case notTried:
 			v.Of = append(v.Of, Vote{Says: quorum.Refused})
 		default:
 			v.add(&entries[i], quorum.Unknown, fault)
@@ -133,7 +133,7 @@ func (v *Votes) grants(entries []Request, reply resp.Reply) {
 			v.Of = append(v.Of, Vote{Says: quorum.Granted, Fence: q.Fence})
 		case word == "0":
 			v.refused(q)
-		case word == string(NotTried):
+		case word == string(notTried):
 			v.Of = append(v.Of, Vote{Says: quorum.Refused})
 		default:
 			if fence, err := strconv.ParseUint(word, 10, 64); err != nil {
@@ -185,7 +185,7 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 		return quorum.Granted, nil
 	case op == Acquire:
 		return quorum.Unknown, fmt.Errorf("%w to SET", ErrUnexpected)
-	case reply.Kind == resp.Number && (reply.Number == 1 || op == Pass && reply.Number == PassedOn):
+	case reply.Kind == resp.Number && (reply.Number == 1 || op == Pass && reply.Number == passedOn):
 		return quorum.Granted, nil
 	case reply.Kind == resp.Number && (reply.Number == 0 || reply.Number == -1):
 		return quorum.Refused, nil
@@ -193,8 +193,8 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", ErrUnexpected)
 }
 
-// NotTried is a script's answer for a name of a set if another name of the set is held.
-const NotTried = 'n'
+// notTried is a script's answer for a name of a set if another name of the set is held.
+const notTried = 'n'
 
 // allGranted has the votes for which the batch script answers with an empty string.
 var allGranted = strings.Repeat("1", FoldMax)
