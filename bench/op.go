@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"muxlock/internal/limits"
 )
 
 // Op is what a worker does in one operation, or a mix from which each operation draws. The
@@ -55,10 +57,10 @@ var numbered = map[string]struct {
 	of          string // what the number counts
 	least, most int
 }{
-	"all:":        {opAll, "names", 1, 1000},                           // all or none: AcquireAll, hold, Release
-	"many:":       {opMany, "names", 1, 1000},                          // what is free: AcquireMany, hold, Release; if all are refused: see Config.Think
+	"all:":        {opAll, "names", 1, limits.SetNames},                // all or none: AcquireAll, hold, Release
+	"many:":       {opMany, "names", 1, limits.SetNames},               // what is free: AcquireMany, hold, Release; if all are refused: see Config.Think
 	"read-write:": {opReadWrite, "reads among 100 operations", 0, 100}, // AcquireShared, hold, Release; else Acquire, hold, Release
-	"permit:":     {opPermit, "holders at once", 1, 64},                // AcquirePermit, hold, Release
+	"permit:":     {opPermit, "holders at once", 1, limits.Permits},    // AcquirePermit, hold, Release
 }
 
 // Extends reports whether op needs an Extender.

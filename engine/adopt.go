@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/limits"
 	"muxlock/pipeline"
 )
 
@@ -37,8 +38,8 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 		return nil, err
 	case value == "":
 		return nil, invalid("value", "is empty")
-	case len(value) > pipeline.MaxValue:
-		return nil, invalid("value", "has %d bytes, more than %d", len(value), pipeline.MaxValue)
+	case len(value) > limits.ValueBytes:
+		return nil, invalid("value", "has %d bytes, more than %d", len(value), limits.ValueBytes)
 	case !mayAdopt(value):
 		return nil, invalid("value", "is that of readers, whose lock nobody adopts")
 	case ctx.Err() != nil:

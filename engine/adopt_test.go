@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 	"muxlock/pipeline"
@@ -113,7 +114,7 @@ func TestAdoptWithBadArgumentsAsksNobody(t *testing.T) {
 			"ttl":      func() (*Lock, error) { return e.Adopt(t.Context(), "name", "value", time.Hour) },
 			"value":    func() (*Lock, error) { return e.Adopt(t.Context(), "name", "", 0) },
 			"value has 513 bytes": func() (*Lock, error) {
-				return e.Adopt(t.Context(), "name", strings.Repeat("x", 513), 0)
+				return e.Adopt(t.Context(), "name", strings.Repeat("x", limits.ValueBytes+1), 0)
 			},
 		} {
 			lock, err := adopt()

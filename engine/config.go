@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"muxlock/internal/quorum"
+	"muxlock/internal/limits"
 	"muxlock/internal/redlock"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
@@ -138,16 +138,11 @@ const (
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
 	defaultQueue         = 1 << 16
-
-	// maxNameLength bounds a lock's name, in bytes.
-	maxNameLength = 512
-	// longestTTL keeps sums of durations far from overflow.
-	longestTTL = 365 * 24 * time.Hour
 )
 
 func (c Config) withDefaults() Config {
 	c.TTL = cmp.Or(c.TTL, defaultTTL)
-	c.MaxTTL = cmp.Or(c.MaxTTL, min(max(redlock.DefaultMaxTTL, c.TTL), longestTTL))
+	c.MaxTTL = cmp.Or(c.MaxTTL, min(max(redlock.DefaultMaxTTL, c.TTL), limits.TTL))
 	c.MasterTimeout = cmp.Or(c.MasterTimeout, defaultMasterTimeout)
 	c.Drift = cmp.Or(c.Drift, redlock.DefaultDrift)
 	c.RetryHeld = cmp.Or(c.RetryHeld, defaultRetryHeld)
@@ -184,22 +179,22 @@ func (c Config) validate() error {
 	switch {
 	case len(c.Masters) == 0:
 		return invalid("Masters", "is empty; at least one address is needed")
-	case len(c.Masters) > quorum.MaxMasters:
-		return invalid("Masters", "has %d addresses, more than %d", len(c.Masters), quorum.MaxMasters)
+	case len(c.Masters) > limits.Masters:
+		return invalid("Masters", "has %d addresses, more than %d", len(c.Masters), limits.Masters)
 	case strings.HasPrefix(c.Prefix, pipeline.ReservedPrefix):
 		return invalid("Prefix", "begins with the reserved prefix %q", pipeline.ReservedPrefix)
-	case len(c.Prefix) >= maxNameLength:
-		return invalid("Prefix", "has %d bytes and leaves none of %d for a name", len(c.Prefix), maxNameLength)
-	case len(c.Holder) > token.MaxHolder:
-		return invalid("Holder", "has %d bytes, more than %d", len(c.Holder), token.MaxHolder)
+	case len(c.Prefix) >= limits.NameBytes:
+		return invalid("Prefix", "has %d bytes and leaves none of %d for a name", len(c.Prefix), limits.NameBytes)
+	case len(c.Holder) > limits.HolderBytes:
+		return invalid("Holder", "has %d bytes, more than %d", len(c.Holder), limits.HolderBytes)
 	case !token.Printable(c.Holder):
 		return invalid("Holder", "%q is not printable UTF-8", c.Holder)
 	case c.MasterTimeout < time.Millisecond || c.MasterTimeout > time.Minute:
 		return invalid("MasterTimeout", "%v is not between 1ms and 1m", c.MasterTimeout)
 	case math.IsNaN(c.Drift) || c.Drift < 0 || c.Drift >= 0.5:
 		return invalid("Drift", "%v is not between 0 and 0.5", c.Drift)
-	case c.MaxTTL < time.Millisecond || c.MaxTTL > longestTTL:
-		return invalid("MaxTTL", "%v is not between 1ms and %v", c.MaxTTL, longestTTL)
+	case c.MaxTTL < time.Millisecond || c.MaxTTL > limits.TTL:
+		return invalid("MaxTTL", "%v is not between 1ms and %v", c.MaxTTL, limits.TTL)
 	case c.MaxAttempts < 0:
 		return invalid("MaxAttempts", "%d is negative", c.MaxAttempts)
 	case c.RetryHeld < 0 || c.RetryHeld > time.Minute:
@@ -253,8 +248,8 @@ func (c *Config) key(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", invalid("name", "is empty")
-	case len(key) > maxNameLength:
-		return "", invalid("name", "has %d bytes with its prefix, more than %d", len(key), maxNameLength)
+	case len(key) > limits.NameBytes:
+		return "", invalid("name", "has %d bytes with its prefix, more than %d", len(key), limits.NameBytes)
 	case strings.HasPrefix(key, pipeline.ReservedPrefix):
 		return "", invalid("name", "begins, with its prefix, with the reserved prefix %q", pipeline.ReservedPrefix)
 	}

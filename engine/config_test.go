@@ -12,12 +12,13 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
 func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
-	many := make([]string, 65)
+	many := make([]string, limits.Masters+1)
 	for i := range many {
 		many[i] = fmt.Sprintf("10.0.0.%d:6379", i)
 	}
@@ -50,12 +51,12 @@ func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
 		{"MaxTTL", func(c *Config) { c.MaxTTL = 1 }},
 		{"MaxTTL", func(c *Config) { c.MaxTTL = math.MaxInt64 }},
 		{"invalid: MaxTTL", func(c *Config) { c.TTL, c.MaxTTL = math.MaxInt64, math.MaxInt64 }},
-		{"MaxTTL", func(c *Config) { c.MaxTTL = longestTTL + 1 }},
+		{"MaxTTL", func(c *Config) { c.MaxTTL = limits.TTL + 1 }},
 		{"TTL", func(c *Config) { c.MaxTTL = 5 * time.Second }}, // below the default TTL
 		{"TTL", func(c *Config) { c.TTL = -1 }},
 		{"TTL", func(c *Config) { c.TTL = math.MinInt64 }},
 		{"Config.TTL", func(c *Config) { c.TTL = math.MaxInt64 }}, // MaxTTL is not set
-		{"Config.TTL", func(c *Config) { c.TTL = longestTTL + 1 }},
+		{"Config.TTL", func(c *Config) { c.TTL = limits.TTL + 1 }},
 		{"TTL", func(c *Config) { c.TTL = time.Millisecond - 1 }},
 		{"TTL", func(c *Config) { c.TTL = 200 * time.Millisecond }}, // MasterTimeout eats it
 		{"TTL", func(c *Config) { c.TTL, c.MaxTTL = 10*time.Second, 9*time.Second }},
@@ -127,7 +128,7 @@ func TestZeroConfigMeansTheDocumentedDefaults(t *testing.T) {
 	eager := Config{Masters: []string{"a:1"}, RetryHeld: time.Millisecond}.withDefaults()
 	require.NoError(t, eager.validate())
 	require.Equal(t, time.Millisecond, eager.RetrySplit)
-	require.NoError(t, Config{Masters: []string{"a:1"}, TTL: longestTTL}.withDefaults().validate())
+	require.NoError(t, Config{Masters: []string{"a:1"}, TTL: limits.TTL}.withDefaults().validate())
 }
 
 func TestLeaseIsWholeMillisecondsWithValidityLeft(t *testing.T) {
@@ -170,14 +171,14 @@ func TestLeaseIsWholeMillisecondsWithValidityLeft(t *testing.T) {
 
 func TestNamesAreAnyBytesButBoundedAndNotReserved(t *testing.T) {
 	for _, name := range []string{
-		"x", "\x00", "\r\n", "\xff", "{a}", "}{", strings.Repeat("x", 512), strings.Repeat("\xff", 512),
+		"x", "\x00", "\r\n", "\xff", "{a}", "}{", strings.Repeat("x", limits.NameBytes), strings.Repeat("\xff", limits.NameBytes),
 		"__muxlock__", "__muxlock_:", " " + pipeline.ReservedPrefix,
 	} {
 		key, err := (&Config{}).key(name)
 		require.NoError(t, err, "%q", name)
 		require.Equal(t, name, key)
 	}
-	for _, name := range []string{"", strings.Repeat("x", 513), strings.Repeat("x", 1<<20), pipeline.ReservedPrefix, pipeline.ReservedPrefix + "x"} {
+	for _, name := range []string{"", strings.Repeat("x", limits.NameBytes+1), strings.Repeat("x", 1<<20), pipeline.ReservedPrefix, pipeline.ReservedPrefix + "x"} {
 		_, err := (&Config{}).key(name)
 		require.ErrorIs(t, err, ErrInvalid)
 		require.ErrorContains(t, err, "name")
@@ -207,7 +208,7 @@ func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 
 func TestValidateFindsWhatNewWouldWithoutAskingAnybody(t *testing.T) {
 	require.NoError(t, Config{Masters: []string{"nobody.invalid:1"}}.Validate("a", "b"))
-	for want, names := range map[string][]string{"too": {"a", "a"}, "reserved prefix": {"a", "lock__:x"}, "has 513 bytes": {strings.Repeat("x", 508)}} {
+	for want, names := range map[string][]string{"too": {"a", "a"}, "reserved prefix": {"a", "lock__:x"}, "has 513 bytes": {strings.Repeat("x", limits.NameBytes-4)}} {
 		err := Config{Masters: []string{"nobody.invalid:1"}, Prefix: "__mux"}.Validate(names...)
 		require.ErrorIs(t, err, ErrInvalid, want)
 		require.ErrorContains(t, err, want)

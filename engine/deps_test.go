@@ -26,7 +26,7 @@ func foreign(packages []string) []string {
 	return slices.DeleteFunc(packages, func(p string) bool {
 		return p == "" || slices.ContainsFunc([]string{
 			"muxlock/engine", "muxlock/pipeline", "muxlock/scripts",
-			"muxlock/internal/address", "muxlock/internal/clock", "muxlock/internal/fencing", "muxlock/internal/guard", "muxlock/internal/line", "muxlock/internal/oneline", "muxlock/internal/peaks", "muxlock/internal/quorum", "muxlock/internal/redlock", "muxlock/internal/resp", "muxlock/internal/serverinfo", "muxlock/internal/token",
+			"muxlock/internal/address", "muxlock/internal/clock", "muxlock/internal/fencing", "muxlock/internal/guard", "muxlock/internal/limits", "muxlock/internal/line", "muxlock/internal/oneline", "muxlock/internal/peaks", "muxlock/internal/quorum", "muxlock/internal/redlock", "muxlock/internal/resp", "muxlock/internal/serverinfo", "muxlock/internal/token",
 			"github.com/redis/rueidis", "github.com/valyala/fastrand", "golang.org/x/sync", "golang.org/x/sys",
 		}, func(allowed string) bool { return p == allowed || strings.HasPrefix(p, allowed+"/") })
 	})
@@ -43,6 +43,7 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 // floors are the packages of this module, from the ground up. One imports from lower floors only, so
 // that those of one floor do not know each other. CONTRIBUTING.md has the picture.
 var floors = [][]string{
+	{"internal/limits"},
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
 	{"internal/guard", "internal/wire"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
@@ -226,7 +227,7 @@ func TestOneOfAnotherProcessGetsItsTurnBesideManyOfOurs(t *testing.T) {
 
 func TestHolderIsPrintableAndShort(t *testing.T) {
 	for text, bad := range map[string]bool{
-		"": false, "web-7/4211 worker": false, "日本": false, strings.Repeat("x", 64): false,
+		"": false, "web-7/4211 worker": false, "日本": false, strings.Repeat("x", limits.HolderBytes): false,
 		strings.Repeat("x", 65): true, "a\nb": true, "a\x1b[31m": true, "\xff": true, "a\u202eb": true, "\u2028": true, "\x00": true,
 	} {
 		err := Config{Masters: []string{"a:1"}, Holder: text}.withDefaults().validate()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -36,7 +37,7 @@ func TestManyNamesAreAcquiredInOneCallEachWithItsOwnResult(t *testing.T) {
 	names := numbered(t.Name(), 1000)
 	here, there := mustAcquire(t, e, names[3], 0), mustAcquire(t, other, names[5], 0)
 	everywhere(t, masters, there)
-	asked := append(slices.Clone(names), names[7], "", strings.Repeat("x", 513))
+	asked := append(slices.Clone(names), names[7], "", strings.Repeat("x", limits.NameBytes+1))
 	before := e.Stats()
 	results := e.AcquireMany(t.Context(), asked, 20*time.Second)
 	require.Len(t, results, len(asked))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -19,7 +20,7 @@ func TestNamesAreBytes(t *testing.T) {
 	e := open(t, masters)
 	names := []string{
 		"\x00", "a\x00b", "\r\n", "a\r\nSET b c\r\n", "\xff\xfe", "{a}b", "{", "*?[a]", "$5", " ", "\"'\\",
-		"ünïcødé", strings.Repeat("x", 512), strings.Repeat("\xff", 512), "__muxlock__", "__muxlock_", "-", "+1",
+		"ünïcødé", strings.Repeat("x", limits.NameBytes), strings.Repeat("\xff", limits.NameBytes), "__muxlock__", "__muxlock_", "-", "+1",
 	}
 	for i, name := range names {
 		if len(name) < 256 {

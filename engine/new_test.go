@@ -20,6 +20,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/faultconn"
@@ -407,7 +408,7 @@ func TestBadArgumentsSendNothing(t *testing.T) {
 		ttl         time.Duration
 	}{
 		{"", "name", 0},
-		{strings.Repeat("x", 513), "name", 0},
+		{strings.Repeat("x", limits.NameBytes+1), "name", 0},
 		{"__muxlock__:x", "name", 0},
 		{"x", "ttl", -1},
 		{"x", "ttl", 999 * time.Microsecond},

@@ -12,6 +12,7 @@ import (
 
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
+	"muxlock/internal/limits"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
@@ -47,8 +48,8 @@ const firstAsked = 8
 func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
-	if limit < 1 || limit > inside.MostPermits {
-		return nil, invalid("limit", "%d is not between 1 and %d", limit, inside.MostPermits)
+	if limit < 1 || limit > limits.Permits {
+		return nil, invalid("limit", "%d is not between 1 and %d", limit, limits.Permits)
 	}
 	c := permitContender{contender: e.newContender(most, waitWhenFull, permit)}
 	c.limit, c.name = limit, inside.SlotPrefix+":"

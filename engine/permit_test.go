@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine/internal/inside"
+	"muxlock/internal/limits"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
@@ -59,7 +60,7 @@ func slotKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
 func TestPermitIsALockOfASlot(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, other := open(t, masters), open(t, masters)
-	for _, limit := range []int{1, 2, 8, 9, 64} {
+	for _, limit := range []int{1, 2, 8, 9, limits.Permits} {
 		var slots []int
 		var locks []*Lock
 		for i := range limit {
@@ -155,7 +156,7 @@ func TestPermitsAreAskedForSideBySide(t *testing.T) {
 		var all sync.WaitGroup
 		slots := make([]int, 20)
 		for i := range slots {
-			all.Go(func() { slots[i] = mustPermit(t, e, "name", 64).Slot() })
+			all.Go(func() { slots[i] = mustPermit(t, e, "name", limits.Permits).Slot() })
 		}
 		all.Wait()
 		require.LessOrEqual(t, time.Since(begun), 2*time.Millisecond)
@@ -166,15 +167,15 @@ func TestPermitsAreAskedForSideBySide(t *testing.T) {
 
 // The last free slot is found, whichever it is, also with a short queue.
 func TestTryAcquirePermitFindsTheLastFreeSlot(t *testing.T) {
-	for _, queue := range []int{100, 64} {
+	for _, queue := range []int{100, limits.Permits} {
 		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-			for free := range 64 {
+			for free := range limits.Permits {
 				name := fmt.Sprint("name", free)
-				s.holdSlots(name, time.Hour, slices.DeleteFunc(upTo(64), func(i int) bool { return i == free })...)
-				p, err := e.TryAcquirePermit(t.Context(), name, 64, 0)
+				s.holdSlots(name, time.Hour, slices.DeleteFunc(upTo(limits.Permits), func(i int) bool { return i == free })...)
+				p, err := e.TryAcquirePermit(t.Context(), name, limits.Permits, 0)
 				require.NoError(t, err)
 				require.Equal(t, free, p.Slot())
-				_, err = e.TryAcquirePermit(t.Context(), name, 64, 0)
+				_, err = e.TryAcquirePermit(t.Context(), name, limits.Permits, 0)
 				require.ErrorIs(t, err, ErrTaken)
 				require.NotErrorIs(t, err, errTakenHere, "it asked")
 			}

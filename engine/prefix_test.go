@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -50,7 +51,7 @@ func TestAPrefixIsOfTheKeyAndNotOfTheName(t *testing.T) {
 func TestAPrefixNeverLeadsIntoTheReservedNames(t *testing.T) {
 	for prefix, bad := range map[string]bool{
 		"": false, "app:": false, pipeline.ReservedPrefix: true, pipeline.ReservedPrefix + "x": true,
-		strings.Repeat("x", maxNameLength-1): false, strings.Repeat("x", maxNameLength): true,
+		strings.Repeat("x", limits.NameBytes-1): false, strings.Repeat("x", limits.NameBytes): true,
 	} {
 		cfg := Config{Masters: []string{"a:1"}, Prefix: prefix}.withDefaults()
 		err := cfg.validate()
@@ -64,7 +65,7 @@ func TestAPrefixNeverLeadsIntoTheReservedNames(t *testing.T) {
 	cfg := Config{Prefix: pipeline.ReservedPrefix[:3]}
 	_, err := cfg.key(pipeline.ReservedPrefix[3:] + "x")
 	require.ErrorIs(t, err, ErrInvalid)
-	_, err = cfg.key(strings.Repeat("x", maxNameLength-2))
+	_, err = cfg.key(strings.Repeat("x", limits.NameBytes-2))
 	require.ErrorIs(t, err, ErrInvalid)
 	_, err = cfg.key("")
 	require.ErrorIs(t, err, ErrInvalid)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/limits"
 )
 
 // A Set is the locks of several names, acquired together: all of them or none. Each lock is a lease by itself,
@@ -174,9 +175,6 @@ func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, f
 	return hold(ctx, s, func(ctx context.Context) error { return fn(ctx, s) })
 }
 
-// mostInSet bounds a set. A master takes a set in one call of a script, and serves nobody else meanwhile.
-const mostInSet = 1000
-
 // keys returns the keys of the names of a set.
 func (c *Config) keys(names []string) ([]string, error) {
 	switch {
@@ -184,8 +182,8 @@ func (c *Config) keys(names []string) ([]string, error) {
 		return nil, invalid("names", "is empty")
 	case len(names) > c.Queue:
 		return nil, invalid("names", "has %d names, more than Config.Queue takes: %d", len(names), c.Queue)
-	case len(names) > mostInSet:
-		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), mostInSet)
+	case len(names) > limits.SetNames:
+		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), limits.SetNames)
 	}
 	keys, places := make([]string, len(names)), make(map[string]int, len(names))
 	for i, name := range names {

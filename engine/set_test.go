@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 	"muxlock/scripts"
@@ -32,7 +33,7 @@ func mustAcquireAll(t testing.TB, e *Engine, names ...string) *Set {
 func TestSetIsAcquiredWholeOrNotAtAll(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, other := open(t, masters), open(t, masters)
-	for _, size := range []int{1, 2, 9, 1000} {
+	for _, size := range []int{1, 2, 9, limits.SetNames} {
 		names := numbered(t.Name()+fmt.Sprint(size), size)
 		there := mustAcquire(t, other, names[size/2], 0)
 		everywhere(t, masters, there)
@@ -85,7 +86,7 @@ func TestSetOfBadNamesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		for want, names := range map[string][]string{
 			"names is empty":                                   {},
 			"names[1]: muxlock: invalid: name":                 {"a", ""},
-			"names[2]: muxlock: invalid: name has":             {"a", "b", strings.Repeat("x", 513)},
+			"names[2]: muxlock: invalid: name has":             {"a", "b", strings.Repeat("x", limits.NameBytes+1)},
 			"names[2] \"a\" is names[0], too":                  {"a", "b", "a"},
 			"has 101 names, more than Config.Queue takes: 100": numbered("name", 101),
 		} {
@@ -101,7 +102,7 @@ func TestSetOfBadNamesIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		require.Zero(t, s.requests())
 	}, func(c *Config) { c.Queue = 100 })
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		_, err := e.AcquireAll(t.Context(), numbered("name", 1001), 0)
+		_, err := e.AcquireAll(t.Context(), numbered("name", limits.SetNames+1), 0)
 		require.ErrorIs(t, err, ErrInvalid)
 		require.ErrorContains(t, err, "has 1001 names, more than 1000")
 		require.Zero(t, s.requests())

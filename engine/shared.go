@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/limits"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
@@ -150,7 +151,7 @@ func (c *contender) leaveReaders(gaveUp bool) {
 	met := !c.intended.IsZero()
 	c.withdraw()
 	if met && gaveUp {
-		c.e.at(c.name).Post(c.intent(intentEvery * 5 / 4))
+		c.e.at(c.name).Post(c.intent(limits.AfterWriter))
 	}
 }
 

@@ -45,7 +45,6 @@ const (
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix
 	IntentPrefix   = conn.IntentPrefix
-	MaxValue       = conn.MaxValue
 	NoExpiry       = conn.NoExpiry
 )
 

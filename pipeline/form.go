@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/quorum"
+	"muxlock/internal/limits"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/pace"
 )
@@ -83,7 +83,7 @@ func (p *Pipeline) roundLimitLocked() int {
 
 // roundTripLocked returns how long a quorum takes to answer a round at the moment.
 func (p *Pipeline) roundTripLocked() time.Duration {
-	var took [quorum.MaxMasters]time.Duration
+	var took [limits.Masters]time.Duration
 	n := 0
 	for _, m := range p.masters {
 		if m.up {

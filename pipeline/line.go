@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/resp"
 	"muxlock/internal/token"
 	"muxlock/pipeline/internal/conn"
@@ -43,8 +44,8 @@ var (
 
 // Bounds of pushes: messages beyond them are forged.
 const (
-	mostHeld   = 1024              // grants that wait for a check
-	mostPushed = 4 * conn.MaxValue // bytes of a message: three tokens, a mark and numbers
+	mostHeld   = 1024                  // grants that wait for a check
+	mostPushed = 4 * limits.ValueBytes // bytes of a message: three tokens, a mark and numbers
 )
 
 // Lines reports whether a quorum of masters has lines. It makes each connection that has not tried a line try one, and

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
@@ -46,7 +47,7 @@ func verdicts(t testing.TB, results []result) (verdicts []quorum.Verdict) {
 
 func TestSetIsTakenWholeOrNotAtAll(t *testing.T) {
 	for _, d := range []conn.Dialect{0, allNative} {
-		for _, size := range []int{2, 7, 8, 40, 1000} {
+		for _, size := range []int{2, 7, 8, 40, limits.SetNames} {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
 				b.native(d)
 				b.started()
@@ -436,7 +437,7 @@ func TestNothingOfASetIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 
 // The batch script may have more entries than fit into one command of others.
 func TestVotesOfTheLargestSet(t *testing.T) {
-	votes, _, err := conn.BatchVotes(resp.Reply{Kind: resp.Text}, 1000)
+	votes, _, err := conn.BatchVotes(resp.Reply{Kind: resp.Text}, limits.SetNames)
 	require.NoError(t, err)
-	require.Equal(t, strings.Repeat("1", 1000), votes)
+	require.Equal(t, strings.Repeat("1", limits.SetNames), votes)
 }

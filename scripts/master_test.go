@@ -11,8 +11,12 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 )
+
+// longest is what Inspect reads of a value, as an argument.
+var longest = strconv.Itoa(limits.ValueBytes)
 
 // A testMaster is a connection to a real server on which all scripts are loaded.
 type testMaster struct {

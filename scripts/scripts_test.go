@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/limits"
 )
 
 // every is all scripts that there are.
@@ -196,7 +198,7 @@ func TestRegisterThatHoldsNoTokenIsNeitherUsedNorKept(t *testing.T) {
 func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
 	m := newMaster(t)
 	inspect := func(name string) (string, error) {
-		return m.do("EVALSHA", Inspect.SHA1, "3", name, "line of "+name, "fenced line of "+name, "512").ToString()
+		return m.do("EVALSHA", Inspect.SHA1, "3", name, "line of "+name, "fenced line of "+name, longest).ToString()
 	}
 	for _, name := range oddNames {
 		got, err := inspect(name)
@@ -227,13 +229,13 @@ func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
 func TestInspectReadsNothingOutThatIsNoLock(t *testing.T) {
 	m := newMaster(t)
 	m.number("RPUSH", "list", "x")
-	m.text("SET", "long", strings.Repeat("x", 513))
+	m.text("SET", "long", strings.Repeat("x", limits.ValueBytes+1))
 	m.text("SET", "empty", "")
-	m.text("SET", "just", strings.Repeat("x", 512))
+	m.text("SET", "just", strings.Repeat("x", limits.ValueBytes))
 	for name, class := range map[string]string{"list": "WRONGTYPE ", "long": "MUXLOCKVALUE a string of 513 bytes", "empty": "MUXLOCKVALUE a string of 0 bytes"} {
-		err := m.do("EVALSHA", Inspect.SHA1, "3", name, "line of "+name, "fenced line of "+name, "512").Error()
+		err := m.do("EVALSHA", Inspect.SHA1, "3", name, "line of "+name, "fenced line of "+name, longest).Error()
 		require.Error(t, err)
 		require.True(t, strings.HasPrefix(err.Error(), class), err)
 	}
-	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "3", "just", "no line", "no line", "512"), len("0\n\n-1\n0\n")+512)
+	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "3", "just", "no line", "no line", longest), len("0\n\n-1\n0\n")+limits.ValueBytes)
 }

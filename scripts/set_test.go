@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/limits"
 )
 
 // set returns entries of one set.
@@ -153,14 +155,14 @@ func TestFencedEntryThatIsNotTriedNeedsNoRegister(t *testing.T) {
 func TestTheLargestSet(t *testing.T) {
 	m := newMaster(t)
 	var names []string
-	for i := range 1000 {
+	for i := range limits.SetNames {
 		names = append(names, fmt.Sprint("k", i))
 	}
-	require.Equal(t, strings.Repeat("1", 1000), m.batch(set("&90000", names...)...))
-	require.EqualValues(t, 1000, m.number("DBSIZE"))
-	others := make([]string, 999)
+	require.Equal(t, strings.Repeat("1", limits.SetNames), m.batch(set("&90000", names...)...))
+	require.EqualValues(t, limits.SetNames, m.number("DBSIZE"))
+	others := make([]string, limits.SetNames-1)
 	for i := range others {
 		others[i] = fmt.Sprint("other", i)
 	}
-	require.Equal(t, strings.Repeat("n", 999)+"0", m.batch(set("&90000", append(others, "k7")...)...))
+	require.Equal(t, strings.Repeat("n", limits.SetNames-1)+"0", m.batch(set("&90000", append(others, "k7")...)...))
 }

@@ -194,6 +194,6 @@ func TestInspectShowsReadersThatHaveNotRunOut(t *testing.T) {
 	m := newMaster(t)
 	require.Equal(t, "111", m.shared(entry{"a", of("long"), "90000"}, entry{"a", of("short"), "50000"}, entry{"a", of("gone"), "1"}))
 	time.Sleep(3 * time.Millisecond) // until it has run out
-	words := strings.Split(m.text("EVALSHA", Inspect.SHA1, "3", "a", "line", "fenced line", "512"), "\n")
+	words := strings.Split(m.text("EVALSHA", Inspect.SHA1, "3", "a", "line", "fenced line", longest), "\n")
 	require.Equal(t, []string{"2", of("short"), of("long")}, words[3:])
 }

@@ -18,6 +18,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/groups"
+	"muxlock/internal/limits"
 )
 
 const execName = "exec"
@@ -132,7 +133,7 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
 	fs.DurationVar(&f.grace, "grace", 0, "from SIGTERM to SIGKILL when the lock is lost, at most half of --ttl; 0 = a third of it")
 	fs.DurationVar(&f.hold, "hold-at-least", 0, "keep the lock for at least this long, even after the command has ended; may be above --max-ttl")
 	fs.BoolVar(&f.shared, "shared", false, "hold NAME beside others that share it")
-	fs.IntVar(&f.permits, "permits", 0, "hold one of so many permits of NAME, 1 to 64")
+	fs.IntVar(&f.permits, "permits", 0, fmt.Sprintf("hold one of so many permits of NAME, 1 to %d", limits.Permits))
 	fs.StringVar(&f.fenceEnv, "fence-env", fenceVariable, "environment variable for the fencing token; implies --fencing")
 	return cmd
 }
@@ -173,8 +174,8 @@ func (f *execFlags) check(cmd *cobra.Command, names, command []string) (cfg grou
 		return cfg, "", usagef("--shared and --permits exclude each other")
 	case (f.shared || permits) && len(names) > 1:
 		return cfg, "", usagef("--shared and --permits take one NAME")
-	case permits && (f.permits < 1 || f.permits > 64):
-		return cfg, "", usagef("--permits must be 1 to 64, got %d", f.permits)
+	case permits && (f.permits < 1 || f.permits > limits.Permits):
+		return cfg, "", usagef("--permits must be 1 to %d, got %d", limits.Permits, f.permits)
 	}
 	switch path, err = exec.LookPath(command[0]); {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):

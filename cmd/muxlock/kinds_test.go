@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -131,7 +132,7 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 func TestKindsOfWhichOneIsWrongLockNothing(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	for _, args := range []string{"--shared --permits 2 a", "--shared a b", "--permits 2 a b", "--permits 0 a", "--permits 65 a"} {
+	for _, args := range []string{"--shared --permits 2 a", "--shared a b", "--permits 2 a b", "--permits 0 a", fmt.Sprintf("--permits %d a", limits.Permits+1)} {
 		_, stderr, code := s.run(t, append(append([]string{"exec"}, strings.Fields(args)...), "--", "true")...)
 		require.Equal(t, exitOurs, code, args)
 		require.Contains(t, stderr, "--permits", args)

@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/internal/limits"
 	"muxlock/internal/oneline"
 )
 
@@ -93,7 +94,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	case len(r.Values) == 0 && err != nil:
 		return err
 	case len(r.Values) == 0:
-		permits, _ := lookAt(ctx, locks, slotsOf(name, 64))
+		permits, _ := lookAt(ctx, locks, slotsOf(name, limits.Permits))
 		if n := heldOf(permits); n > 0 {
 			return exit{exitFree, fmt.Sprintf("no lock on %q; %d %s held (release leaves permits alone)", name, n, plural(n, "permit is", "permits are"))}
 		}

@@ -17,6 +17,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/engine/groups"
+	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
 )
 
@@ -63,7 +64,7 @@ master once it votes.`,
 			v := stateOf(i, err)
 			v.noteVotes(locks.Stats().Masters)
 			var unknown []error
-			v.Permits, unknown = lookAt(cmd.Context(), locks, slotsOf(args[0], 64))
+			v.Permits, unknown = lookAt(cmd.Context(), locks, slotsOf(args[0], limits.Permits))
 			err = cmp.Or(err, cmp.Or(unknown...))
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err

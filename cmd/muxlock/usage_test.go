@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/limits"
 )
 
 const nowhere = "127.0.0.1:1" // nothing listens there
 
 func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
-	long := strings.Repeat("x", 513)
+	long := strings.Repeat("x", limits.NameBytes+1)
 	requireRefused(t, map[string]string{
 		"exec":                                      "NAME is missing",
 		"exec name":                                 "-- is missing before the command",
@@ -201,7 +203,7 @@ func TestAnUnknownLetterHasNoSuggestion(t *testing.T) {
 func TestNamesThatTheEngineRefusesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	for _, name := range []string{"", "__muxlock__:x", strings.Repeat("x", 513)} {
+	for _, name := range []string{"", "__muxlock__:x", strings.Repeat("x", limits.NameBytes+1)} {
 		for _, args := range [][]string{{"exec", name, "--", "true"}, {"status", name}, {"release", "--force", "--yes", name}} {
 			_, stderr, code := s.run(t, args...)
 			require.Equal(t, map[bool]int{true: exitOurs, false: exitUsage}[args[0] == "exec"], code, stderr)

@@ -13,6 +13,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
+	"muxlock/internal/limits"
 	"muxlock/internal/line"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
@@ -76,7 +77,7 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 // InspectPermit is Inspect for the permit of name with that Lock.Slot, 0 to 63; -1 is the lock of name. ForceRelease of
 // the Inspection releases the permit. To see all permits, call InspectPermit for each slot, side by side.
 func InspectPermit(ctx context.Context, e *engine.Engine, name string, slot int) (Inspection, error) {
-	if slot < -1 || slot >= inside.MostPermits {
+	if slot < -1 || slot >= limits.Permits {
 		return Inspection{}, fmt.Errorf("%w: slot %d is not between -1 and 63", engine.ErrInvalid, slot)
 	}
 	in := inside.Of(e)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 	"muxlock/pipeline"
@@ -222,7 +223,7 @@ func TestInspectOfWhatIsNoLockIsATypedErrorAndDisturbsNobody(t *testing.T) {
 
 func TestInspectWithBadArgumentsAsksNobody(t *testing.T) {
 	e := open(t, five(t), func(c *engine.Config) { c.Prefix = "__mux" })
-	for _, name := range []string{"", "lock__:set", strings.Repeat("x", 512)} {
+	for _, name := range []string{"", "lock__:set", strings.Repeat("x", limits.NameBytes)} {
 		_, err := Inspect(t.Context(), e, name)
 		require.ErrorIs(t, err, engine.ErrInvalid)
 		require.ErrorContains(t, err, "name")
@@ -332,7 +333,7 @@ func TestAPermitIsInspectedAndReleasedByForce(t *testing.T) {
 	require.False(t, mustInspect(t, tool, t.Name()).Held, "the lock is not the permits")
 	require.False(t, find(-1).Held)
 	require.False(t, find(3).Held)
-	for _, slot := range []int{-2, 64} {
+	for _, slot := range []int{-2, limits.Permits} {
 		_, err := InspectPermit(t.Context(), tool, t.Name(), slot)
 		require.ErrorIs(t, err, engine.ErrInvalid, "there is no slot %d", slot)
 	}

@@ -16,6 +16,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/engine/internal/inside"
+	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
 )
@@ -145,7 +146,7 @@ func (e *Engine) AllVote(ctx context.Context) error {
 
 // keys returns the keys of a name: of its lock and readers, and of its permits.
 func (e *Engine) keys(name string) (keys []string) {
-	for slot := -1; slot < inside.MostPermits; slot++ {
+	for slot := -1; slot < limits.Permits; slot++ {
 		keys = append(keys, inside.SlotKey(slot, e.cfg.Prefix+name))
 	}
 	return keys

@@ -1,9 +1,6 @@
 // Package quorum is the arithmetic of majorities: values in, values out, no clock, no I/O, no goroutine.
 package quorum
 
-// MaxMasters is the largest number of masters that a Tally can count.
-const MaxMasters = 64
-
 // Size returns the smallest majority of n masters, n/2+1. Even with an even n, two halves cannot both win.
 func Size(n int) int { return n/2 + 1 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/limits"
 )
 
 // naive tries every way in which the open votes may fall. A verdict stands when all of them end in it.
@@ -71,7 +73,7 @@ func TestEverySequenceOfVotesEndsInOneVerdictAndKeepsIt(t *testing.T) {
 }
 
 func TestTwoCallersCannotBothWinTheSameMasters(t *testing.T) {
-	for n := 1; n <= MaxMasters; n++ {
+	for n := 1; n <= limits.Masters; n++ {
 		require.Greater(t, 2*Size(n), n)
 		require.LessOrEqual(t, Size(n), n)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/resp"
 	"muxlock/internal/testing/redistest"
 	"muxlock/scripts"
@@ -132,7 +133,7 @@ func (g *generator) commandOn(entries int, lease, name func() string) []string {
 	case 13:
 		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
 	case 14:
-		return eval(scripts.Inspect, []string{name(), "line", set}, pick("1", "512"))
+		return eval(scripts.Inspect, []string{name(), "line", set}, pick("1", strconv.Itoa(limits.ValueBytes)))
 	case 15:
 		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
 	case 16:

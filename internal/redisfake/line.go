@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"muxlock/internal/limits"
 )
 
 // A queue is the common keys and arguments of the scripts of a line, parsed.
@@ -180,7 +182,7 @@ func wait(d *dataSet, keys, args []string) any {
 		q.remove(first)
 	}
 	tokens, _ = q.sorted()
-	return fmt.Sprint(mark, "q\n", slices.Index(tokens, token), "\n", value[:min(len(value), 513)])
+	return fmt.Sprint(mark, "q\n", slices.Index(tokens, token), "\n", value[:min(len(value), limits.ValueBytes+1)])
 }
 
 func pass(d *dataSet, keys, args []string) any {

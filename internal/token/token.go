@@ -7,12 +7,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"muxlock/internal/limits"
 )
 
 const (
-	// MaxHolder is the most bytes a holder may have.
-	MaxHolder = 64
-
 	randomLength = 24 // 16 bytes in base64
 	separator    = '@'
 	reader       = "~"
@@ -26,11 +25,11 @@ func New() string {
 }
 
 // For returns a fresh token for a lock: New, @, and the holder, for example "...==@web-7/4211". The holder may be empty; it
-// must be Printable and have at most MaxHolder bytes.
+// must be Printable and have at most limits.HolderBytes bytes.
 func For(holder string) string { return fresh(holder, "") }
 
 func fresh(holder, first string) string {
-	var text [len(reader) + randomLength + 1 + MaxHolder]byte
+	var text [len(reader) + randomLength + 1 + limits.HolderBytes]byte
 	random := random()
 	n := copy(text[:], first)
 	n += copy(text[n:], random[:])
@@ -76,7 +75,7 @@ func parse(value string) (holder string, ours bool) {
 	}
 	random, err := base64.StdEncoding.Strict().DecodeString(value[:randomLength])
 	holder = value[randomLength+1:]
-	if err != nil || len(random) != 16 || len(holder) > MaxHolder || !Printable(holder) {
+	if err != nil || len(random) != 16 || len(holder) > limits.HolderBytes || !Printable(holder) {
 		return "", false
 	}
 	return holder, true

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/limits"
 )
 
 func TestTokenIsSixteenFreshBytesInBase64(t *testing.T) {
@@ -36,7 +38,7 @@ func TestTokensAreToldFromTheValuesOfOthers(t *testing.T) {
 }
 
 func TestTokenEndsWithItsHolder(t *testing.T) {
-	for _, holder := range []string{"", "x", "web-7/4211", "a@b@c", "@", "=@=", "two words", "日本", strings.Repeat("x", MaxHolder)} {
+	for _, holder := range []string{"", "x", "web-7/4211", "a@b@c", "@", "=@=", "two words", "日本", strings.Repeat("x", limits.HolderBytes)} {
 		text := For(holder)
 		require.Equal(t, holder, Holder(text))
 		_, err := base64.StdEncoding.Strict().DecodeString(text[:24])
@@ -55,7 +57,7 @@ func TestValuesOfOtherFormsHaveNoHolder(t *testing.T) {
 		random[:21] + "\n==@h", "\n" + random + "@h", // what decoders leave out
 		random[:21] + "B==@h", // bits that no encoder sets
 		random + "@\x1b[31m", random + "@a\nb", random + "@\xff", random + "@" + "\u202e",
-		random + "@" + strings.Repeat("x", MaxHolder+1),
+		random + "@" + strings.Repeat("x", limits.HolderBytes+1),
 	} {
 		require.Empty(t, Holder(value), "%q", value)
 	}

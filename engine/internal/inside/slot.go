@@ -11,9 +11,6 @@ import (
 // since the prefix is reserved. Without a number it is the key of the queue for all slots of a name in a process.
 const SlotPrefix = pipeline.ReservedPrefix + "slot:"
 
-// MostPermits bounds the slots of a name. A master tries all of them in one step, and serves nobody else meanwhile.
-const MostPermits = 64
-
 // SlotKey returns the key of a slot, given that of the name; with -1, that of the name.
 func SlotKey(slot int, of string) string {
 	if slot < 0 {

@@ -364,7 +364,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lease may be longer than masters wait", file: "engine/config.go",
-		old: "case ttl > c.MaxTTL:", new: "case ttl > longestTTL:",
+		old: "case ttl > c.MaxTTL:", new: "case ttl > limits.TTL:",
 		tests: "engine TestLeaseIsWholeMillisecondsWithValidityLeft",
 	},
 	{

@@ -9,20 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/resp"
 	"muxlock/internal/token"
 	"muxlock/scripts"
 )
 
-const (
-	// MaxValue is the longest string, in bytes, that may be a lock's value.
-	MaxValue = 512
-	// NoExpiry is the time to live of a key that does not expire.
-	NoExpiry = time.Duration(math.MaxInt64)
-)
+// NoExpiry is the time to live of a key that does not expire.
+const NoExpiry = time.Duration(math.MaxInt64)
 
 // ErrNotALock is matched if a key's value cannot be a lock's: another type, an empty string, a
-// string longer than MaxValue, or a sorted set with members that are no readers.
+// string longer than limits.ValueBytes, or a sorted set with members that are no readers.
 var ErrNotALock = errors.New("muxlock: key holds no lock")
 
 // notALock is the class of the script's error about a string that cannot be a lock's.
@@ -32,9 +29,9 @@ const notALock = "MUXLOCKVALUE"
 func (b *Batch) Inspect(name string, lines bool) {
 	b.Command("SCRIPT", "LOAD", scripts.Inspect.Source)
 	if lines {
-		b.Command("EVALSHA", scripts.Inspect.SHA1, "3", name, lineKey+name, fencedLineKey+name, strconv.Itoa(MaxValue))
+		b.Command("EVALSHA", scripts.Inspect.SHA1, "3", name, lineKey+name, fencedLineKey+name, strconv.Itoa(limits.ValueBytes))
 	} else {
-		b.Command("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
+		b.Command("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(limits.ValueBytes))
 	}
 }
 

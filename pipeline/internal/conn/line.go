@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muxlock/internal/fencing"
+	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 	"muxlock/scripts"
@@ -151,7 +152,7 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	kind, rest, _ := strings.Cut(message, "\n")
 	token, rest, _ = strings.Cut(rest, "\n")
 	switch {
-	case token == "" || len(token) > MaxValue:
+	case token == "" || len(token) > limits.ValueBytes:
 		return "", a, false
 	case kind == string(Opened) || kind == string(Free):
 		return token, Answer{Kind: AnswerKind(kind[0])}, rest == ""

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 )
@@ -49,22 +50,22 @@ func TestAnswersToAWait(t *testing.T) {
 
 func TestMessagesToAToken(t *testing.T) {
 	for text, want := range map[string]Answer{
-		"g\nt\n3\n2000\n17\nword\na\nb":         {Kind: Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Word: "word", Next: [2]string{"a", "b"}},
-		"g\nt\n3\n2000\n17\n-\n-\n-\nthe mark":  {Kind: Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Mark: "the mark"},
-		"o\nt":                                  {Kind: Opened},
-		"f\nt":                                  {Kind: Free},
-		"":                                      {},
-		"g":                                     {},
-		"g\nt":                                  {},
-		"g\nt\n3\n2000\n17\nword\na":            {},
-		"g\nt\nx\n2000\n17\nword\na\nb":         {},
-		"g\nt\n3\nx\n17\nword\na\nb":            {},
-		"g\nt\n3\n2000\n-1\nword\na\nb":         {},
-		"g\nt\n99999999999\n1\n1\n-\n-\n-":      {},
-		"o\n":                                   {},
-		"o\nt\nmore":                            {},
-		"q\nt\n0\n1\nv":                         {},
-		"f\n" + strings.Repeat("t", MaxValue+1): {},
+		"g\nt\n3\n2000\n17\nword\na\nb":        {Kind: Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Word: "word", Next: [2]string{"a", "b"}},
+		"g\nt\n3\n2000\n17\n-\n-\n-\nthe mark": {Kind: Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Mark: "the mark"},
+		"o\nt":                                 {Kind: Opened},
+		"f\nt":                                 {Kind: Free},
+		"":                                     {},
+		"g":                                    {},
+		"g\nt":                                 {},
+		"g\nt\n3\n2000\n17\nword\na":           {},
+		"g\nt\nx\n2000\n17\nword\na\nb":        {},
+		"g\nt\n3\nx\n17\nword\na\nb":           {},
+		"g\nt\n3\n2000\n-1\nword\na\nb":        {},
+		"g\nt\n99999999999\n1\n1\n-\n-\n-":     {},
+		"o\n":                                  {},
+		"o\nt\nmore":                           {},
+		"q\nt\n0\n1\nv":                        {},
+		"f\n" + strings.Repeat("t", limits.ValueBytes+1): {},
 	} {
 		token, a, ok := PushedAnswer(text)
 		require.Equal(t, want.Kind != 0, ok, text)
