@@ -326,7 +326,7 @@ func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 			everywhere(t, masters, lock)
 			require.NoError(t, lock.KeepAlive(0))
 			lock.lock()
-			lock.lease.since = lock.lease.since.Add(-time.Hour) // old enough to be healed
+			lock.lease.term.Since = lock.lease.term.Since.Add(-time.Hour) // old enough to be healed
 			lock.unlock()
 			redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", "-"+right)
 			redistest.Command(t, masters[0], "DEL", lock.Name())

@@ -70,6 +70,6 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 func (l *Lock) standApartLocked(asked clock.Instant) {
 	n := l.lease.state
 	l.lease.kind, l.since = adopted, clock.Now()
-	l.lease.holders, n.apart = append(l.lease.holders, l), append(n.apart, l.lease)
+	l.lease.holders, n.Apart = append(l.lease.holders, l), append(n.Apart, l.lease)
 	l.lease.e.acquired(l, asked, 1)
 }

@@ -95,7 +95,7 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 		e.counts.overloaded.Add(1)
 		return e.notAcquired(name, c.asked, 0, ErrOverloaded)
 	}
-	if !kinds[c.kind].shared {
+	if !kinds[c.kind].Shared {
 		return e.refuseUpgrade(ctx, c.name)
 	}
 	return nil
@@ -198,7 +198,7 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 		}
 	}
 	var err error
-	if next.await || kinds[c.kind].shared && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
+	if next.await || kinds[c.kind].Shared && next.kind == ErrTaken { // readers split no votes: a writer comes or goes
 		err = c.await(ctx, c.name, next)
 	} else {
 		err = c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
@@ -221,7 +221,7 @@ func (c *contender) await(ctx context.Context, name string, next step) error {
 	if err := c.awaken(ctx, name); err != nil {
 		return err
 	}
-	if kinds[c.kind].shared { // all readers may come at once
+	if kinds[c.kind].Shared { // all readers may come at once
 		return nil
 	}
 	c.crowd.Woken(clock.Now().Sub(asked))
@@ -255,7 +255,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	}
 	req.Origin, req.Fence = out.Origin, out.Fence
 	c.sample(&out, handed)
-	if kinds[c.kind].shared {
+	if kinds[c.kind].Shared {
 		c.asksSoon = out.Held == 0 // else a writer holds the name: its release is notified
 	} else if e.mustRaise(&out) {
 		second, err := e.at(c.name).Do(ctx, e.raising(req, &out))
@@ -277,7 +277,7 @@ func (c *contender) request(name string) pipeline.Request {
 	kind := &kinds[c.kind]
 	return pipeline.Request{
 		Op: pipeline.Acquire, Name: name, Token: kind.newToken(c.e.cfg.Holder), TTL: c.ttl,
-		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: kind.shared,
+		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst, Shared: kind.Shared,
 	}
 }
 
@@ -387,9 +387,10 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l := lock.lease
 	n := l.state
 	l.kind, l.holders, lock.since = c.kind, append(l.holders, lock), now
-	n.contending, n.lease, n.failed = false, l, nil
-	n.letInLocked(now)
-	if n.first != nil || l.short {
+	n.Take(l)
+	n.failed = nil
+	n.letInLocked(c.e.cfg.HandOverTime, now)
+	if n.First() != nil || l.short {
 		l.scheduleLocked(now)
 	}
 	c.e.acquired(lock, c.asked, c.made)
@@ -401,7 +402,7 @@ func (l *lease) overLocked(now clock.Instant) error {
 	case l.state.shard.closed:
 		l.endLocked()
 		return ErrClosed
-	case l.ended || l.until.Reached(now): // this goroutine may have been stopped for any time
+	case l.term.Ended || l.until.Reached(now): // this goroutine may have been stopped for any time
 		l.endLocked()
 		return ErrExpired
 	}

@@ -51,7 +51,7 @@ var floors = [][]string{
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},
 	{"pipeline"},
-	{"engine/internal/inside"},
+	{"engine/internal/inside", "engine/internal/turn"},
 	{"engine"},
 	{"engine/admin"},
 	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/redsync"},

@@ -37,7 +37,7 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 		s := &scripted{keys: make(map[string]scriptedKey)}
 		p := &lateTaker{scripted: s, hold: ttl}
 		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: most}.withDefaults(), p, nil)
-		state, _, _, err := e.names.join(&contender{name: "name", attempts: attempts{ttl: ttl}, begin: clock.Now()}, false)
+		state, _, _, err := e.names.join(&contender{e: e, name: "name", attempts: attempts{ttl: ttl}, begin: clock.Now()}, false)
 		require.NoError(t, err)
 		p.shard = state.shard
 		state.stopContending(false)

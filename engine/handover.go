@@ -5,98 +5,81 @@ import (
 	"slices"
 	"time"
 
+	"muxlock/engine/internal/turn"
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
 	"muxlock/internal/line"
 	"muxlock/internal/redlock"
 )
 
-// Handing a lock over within the process, without a request to the masters. It is bounded,
+// Handing a lock over within the process, without a request to the masters. Package turn has the rules. It is bounded,
 // so that other processes have their turn: by number (fencing.MaxHandOvers) and by time
 // (Config.HandOverTime), whichever is reached first. Where other processes stand in line, only one
 // caller who came during the turn is served, unless the turn is short (redlock.TurnOfNewcomers).
 
-// mayHandOver reports whether the lease may go to another holder in this process, after it was held for up to longest.
-func (l *lease) mayHandOver(longest time.Duration, now clock.Instant) bool {
-	return !l.revealed && kinds[l.kind].handsOver && l.isYoung(longest, now)
-}
-
-// isYoung reports whether the lease was neither held for longest nor handed over too often.
-func (l *lease) isYoung(longest time.Duration, now clock.Instant) bool {
-	return redlock.MayHandOver(int(l.handed), fencing.MaxHandOvers, now.Sub(l.since), longest)
-}
-
-// turn returns for how long the lease may be handed over until it goes to w.
-func (l *lease) turn(w *waiter) time.Duration {
-	longest := l.e.cfg.HandOverTime
-	if l.state.lined && l.newcomers && w.cameAfter(l) {
-		longest = min(longest, redlock.TurnOfNewcomers(l.e.roundTrip()))
+// Kind, Term and Lasts show the lease to package turn, which has the rules. Lasts reports whether a holder who asks for ttl may
+// have it without extending it first.
+func (l *lease) Kind() *turn.Kind { return &kinds[l.kind].Kind }
+func (l *lease) Term() *turn.Term { return &l.term }
+func (l *lease) Lasts(ttl time.Duration, now clock.Instant) bool {
+	least := ttl / 2
+	if l.short && ttl <= l.ttl { // and about to be renewed
+		least = line.Passed(ttl) / 4
 	}
-	return longest
+	return l.until.Left(now) >= least
 }
 
-// cameAfter reports whether w did not wait yet when the lease was granted.
-func (w *waiter) cameAfter(l *lease) bool { return !w.since.Before(l.since) }
+// bounds says for how long the lease may be handed over.
+func (l *lease) bounds() turn.Bounds {
+	b := turn.Bounds{Longest: l.e.cfg.HandOverTime, Newcomers: l.e.cfg.HandOverTime}
+	if l.state.lined {
+		b.Newcomers = redlock.TurnOfNewcomers(l.e.roundTrip())
+	}
+	return b
+}
 
-// handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may be handed over.
-// If too little validity is left, the waiter extends it first.
+// handOverLocked ends a holder's use of the lease, which stays with its other holders, or goes to the first waiter.
 //
 // Otherwise the lease is over, and the caller has it deleted at the masters (mustDelete). If others wait
 // here, the caller contends until then, and calls stopContending after the deletion. So they ask the masters
 // after the deletion, and after other processes.
-//
-// While there are other readers, the lease stays theirs.
 func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, contending bool) {
 	l.holders = slices.DeleteFunc(l.holders, func(h *Lock) bool { return h == holder })
-	if len(l.holders) > 0 && !l.ended {
+	if len(l.holders) > 0 && !l.term.Ended {
 		l.e.released(holder, now, true, true, nil)
 		return false, false
 	}
 	l.kept, l.warn, l.fault = false, 0, nil
 	n := l.state
-	if n.lease == l && !kinds[l.kind].shared {
+	if n.Lease == l && !kinds[l.kind].Shared {
 		n.left = now
 	}
-	q := l.kind.queueOf(n)
-	w := q.first
-	switch {
-	case l.ended, n.lease != l: // the latter: other readers of this process have another lease
+	fate, w := n.Release(l, &l.kind.queueOf(n).queue, holder.Slot(), l.bounds(), now)
+	if fate == turn.Deleted || fate == turn.DeletedOwn {
+		if n.Idle() {
+			n.failed = nil
+		}
 		l.endLocked()
-		return true, false
-	case w == nil, q != n && (!l.mayHandOver(l.turn(w), now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit): // who waits for a permit contends already
-		l.endLocked()
-		n.contendNextLocked(false, nil)
-		return true, false
-	case !kinds[w.kind].takesOver || !l.mayHandOver(l.turn(w), now):
-		l.endLocked()
-		n.lease, n.contending = nil, true
-		return true, true
+		return true, fate == turn.DeletedOwn
 	}
-	l.handed++
 	l.e.released(holder, now, true, true, nil) // before the next holder's Acquired
-	least := w.ttl / 2
-	if l.short && w.ttl <= l.ttl { // and about to be renewed
-		least = line.Passed(w.ttl) / 4
+	l.ttl = w.TTL                              // what its renewals ask for
+	if fate == turn.Extended {
+		w.Of.inherited = l
+	} else {
+		w.Of.lock, l.kind = l.handle(), w.Of.kind
+		l.holders = append(l.holders, w.Of.lock)
+		if w.Of.stop != nil {
+			go w.Of.stop()
+		}
 	}
-	l.ttl = w.ttl // what its renewals ask for
-	if l.until.Left(now) < least {
-		n.contendNextLocked(false, l)
-		return false, false
-	}
-	q.popLocked()
-	l.newcomers = w.cameAfter(l)
-	w.lock, l.kind = l.handle(), w.kind
-	l.holders = append(l.holders, w.lock)
-	if w.stop != nil {
-		go w.stop()
-	}
-	w.ready <- struct{}{}
+	w.Of.ready <- struct{}{}
 	return false, false
 }
 
 // handle returns the handle of a further holder.
 func (l *lease) handle() *Lock {
-	return &Lock{lease: l, fence: fencing.Fence(l.fencing, int(l.handed))}
+	return &Lock{lease: l, fence: fencing.Fence(l.fencing, int(l.term.Handed))}
 }
 
 // collect completes a hand-over. It reports false, and gives the lease up, if the lock was lost on its way to the caller.
@@ -104,7 +87,7 @@ func (l *lease) handle() *Lock {
 func (l *Lock) collect(asked clock.Instant) bool {
 	now := l.lock()
 	lost := l.end != nil
-	undo := lost && !kinds[l.lease.kind].shared
+	undo := lost && !kinds[l.lease.kind].Shared
 	if !lost {
 		l.since = now
 		l.lease.e.acquired(l, asked, 0)

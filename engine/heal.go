@@ -92,7 +92,7 @@ func (k *keeper) settleCount(c count, now clock.Instant) {
 	case x == nil:
 	case c.x == nil:
 		x.soon = l.hasten(x.soon)
-		if !x.busy && now.Sub(l.since) >= l.ttl/healFrom {
+		if !x.busy && now.Sub(l.term.Since) >= l.ttl/healFrom {
 			x.gone, x.at, x.tries = c.gone, now, 0
 		}
 	default:
@@ -131,7 +131,7 @@ func (k *keeper) erosionLocked(c count) *erosion {
 		}
 		x.lacks &^= c.granted
 		l.heldOn.Store(int32(bits.OnesCount64(all &^ x.lacks)))
-	case l.ended:
+	case l.term.Ended:
 		return nil
 	case x == nil:
 		x = &erosion{l: l, lacks: all &^ c.granted}
@@ -209,10 +209,10 @@ func (k *keeper) sendHeals() {
 		l.state.shard.mu.Lock()
 		req := pipeline.Request{
 			Op: pipeline.Acquire, Heal: true, Among: x.gone, Contended: true,
-			Name: l.name, Token: l.token, TTL: l.ttl, Fence: l.fencing, Shared: kinds[l.kind].shared,
+			Name: l.name, Token: l.token, TTL: l.ttl, Fence: l.fencing, Shared: kinds[l.kind].Shared,
 		}
 		x.gone = 0
-		send := !l.ended && !l.isKnown()
+		send := !l.term.Ended && !l.isKnown()
 		l.healed = l.healed || send
 		l.state.shard.unlock()
 		if !send || k.e.at(req.Name).Start(req, x) != nil {
@@ -236,7 +236,7 @@ func (k *keeper) lookAtVotes(now clock.Instant) {
 	for _, x := range eroded {
 		l := x.l
 		l.state.shard.mu.Lock()
-		if l.kept && !l.ended {
+		if l.kept && !l.term.Ended {
 			x.soon = l.hasten(now.Add(redlock.Jitter(0, min(spread, l.ttl/6), fastrand.Uint32n)))
 			l.scheduleLocked(now)
 		}

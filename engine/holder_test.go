@@ -153,7 +153,7 @@ func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
 	}()
 	soon(t, func() bool { return e.Stats().Waiting == 1 })
 	first.lock()
-	first.lease.since = first.since.Add(time.Hour) // the bound is not reached yet, on a slow machine too
+	first.lease.term.Since = first.since.Add(time.Hour) // the bound is not reached yet, on a slow machine too
 	first.unlock()
 	require.NoError(t, first.Release(t.Context()))
 	second := <-next

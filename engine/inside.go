@@ -36,7 +36,7 @@ func (e *Engine) holders(key string) (all []inside.Lock) {
 	s.mu.Lock()
 	defer s.unlock()
 	if n := s.states[key]; n != nil {
-		for _, l := range append(slices.Clone(n.apart), n.lease) {
+		for _, l := range append(slices.Clone(n.Apart), n.Lease) {
 			if l != nil && len(l.holders) > 0 {
 				all = append(all, l.holders[0])
 			}

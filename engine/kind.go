@@ -1,6 +1,9 @@
 package engine
 
-import "muxlock/internal/token"
+import (
+	"muxlock/engine/internal/turn"
+	"muxlock/internal/token"
+)
 
 // A kind is what a caller wants of a name, and what its lease is for the present holder.
 type kind uint8
@@ -16,24 +19,22 @@ const (
 
 // kinds says how the kinds differ. No other file tests which kind something is: it asks for a column.
 var kinds = [...]struct {
+	turn.Kind                               // how callers of this process share it and hand it over
 	count     int                           // where Stats counts it
 	newToken  func(holder string) string    // nil: it comes with a token
-	shared    bool                          // holders have it side by side
 	inLine    bool                          // it stands in line at the masters where other processes want the name
 	passedOn  bool                          // its release passes the lock to who stands there
-	takesOver bool                          // a waiter is given what this process hands over; else it contends when its turn comes
-	handsOver bool                          // its holder may hand it over
 	comesBack bool                          // a waiter that kept readers out leaves the name to them before it comes back
 	known     bool                          // other processes have its token
 	secret    bool                          // its token is never shown: nobody could adopt it
 	queue     func(n *nameState) *nameState // the state whose waiters may get n's lease; nil: n itself
 	released  func(n *nameState)            // after a release at the masters
 }{
-	exclusive: {newToken: token.For, inLine: true, passedOn: true, takesOver: true, handsOver: true, comesBack: true},
-	ofSet:     {newToken: token.For, passedOn: true, handsOver: true},
-	reader:    {newToken: token.ForReader, shared: true, secret: true, count: sharedLocks},
-	permit:    {newToken: token.For, takesOver: true, handsOver: true, secret: true, count: permitLocks, queue: permitQueue, released: slotReleased},
-	leader:    {newToken: token.For, inLine: true, passedOn: true, takesOver: true, comesBack: true},
+	exclusive: {newToken: token.For, inLine: true, passedOn: true, comesBack: true, Kind: turn.Kind{TakesOver: true, HandsOver: true}},
+	ofSet:     {newToken: token.For, passedOn: true, Kind: turn.Kind{HandsOver: true}},
+	reader:    {newToken: token.ForReader, secret: true, count: sharedLocks, Kind: turn.Kind{Shared: true}},
+	permit:    {newToken: token.For, secret: true, count: permitLocks, queue: permitQueue, released: slotReleased, Kind: turn.Kind{TakesOver: true, HandsOver: true}},
+	leader:    {newToken: token.For, inLine: true, passedOn: true, comesBack: true, Kind: turn.Kind{TakesOver: true}},
 	adopted:   {known: true},
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muxlock/engine/internal/turn"
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
 	"muxlock/internal/oneline"
@@ -26,17 +27,13 @@ type lease struct {
 	token   string          // fixed
 	origin  pipeline.Origin // fixed: of the acquire
 	fencing uint64          // fixed: its fencing token; 0: none
-	since   clock.Instant   // fixed: when it was granted
 	heldOn  atomic.Int32    // how many masters have it, as last known
 
 	// The shard's mutex guards the following.
-	kind      kind // of the present holder, or the last one
-	ended     bool
+	kind      kind          // of the present holder, or the last one
+	term      turn.Term     // what it has seen in this process
 	expired   bool          // ended because validity ran out
-	revealed  bool          // others may have the token: it must not be handed over
-	newcomers bool          // it was handed over to a caller who came after it was granted
 	healed    bool          // a heal was sent (heal.go)
-	handed    int32         // how often it was handed over
 	holders   []*Lock       // several if it is shared; none on the way to the next
 	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
@@ -56,7 +53,7 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	l := &both.lease
 	l.holders = both.holders[:0]
 	l.e, l.state = e, n
-	l.name, l.token, l.origin, l.fencing, l.since = req.Name, req.Token, req.Origin, req.Fence, now
+	l.name, l.token, l.origin, l.fencing, l.term.Since = req.Name, req.Token, req.Origin, req.Fence, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
 	both.lock.lease, both.lock.fence = l, fencing.Fence(l.fencing, 0)
@@ -66,12 +63,12 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 // extendLocked returns the request that lets the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: kinds[l.kind].shared}
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing, Shared: kinds[l.kind].Shared}
 }
 
 // releaseLocked returns the request that deletes the lease's key, or passes it on where other processes want it.
 func (l *lease) releaseLocked() pipeline.Request {
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: kinds[l.kind].shared, Healed: l.healed}
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin, Shared: kinds[l.kind].Shared, Healed: l.healed}
 	if l.state.lined && kinds[l.kind].passedOn {
 		req.Op, req.Line = pipeline.Pass, l.passLocked(clock.Now())
 		if l.fencing > 0 {
@@ -83,10 +80,10 @@ func (l *lease) releaseLocked() pipeline.Request {
 
 // endLocked ends the lease.
 func (l *lease) endLocked() {
-	if !l.ended {
-		l.ended = true
+	if !l.term.Ended {
+		l.term.Ended = true
 		l.e.keeper.unschedule(l)
-		l.state.apart = slices.DeleteFunc(l.state.apart, func(other *lease) bool { return other == l })
+		l.state.Apart = slices.DeleteFunc(l.state.Apart, func(other *lease) bool { return other == l })
 	}
 }
 
@@ -101,7 +98,7 @@ func (l *lease) giveUp() {
 
 // expireLocked ends the lease, if there is one, when its validity has run out.
 func (l *lease) expireLocked(now clock.Instant) {
-	if l != nil && !l.ended && l.until.Reached(now) {
+	if l != nil && !l.term.Ended && l.until.Reached(now) {
 		l.expired = true
 		l.loseLocked(oneline.Join(ErrExpired, l.fault))
 	}
@@ -109,7 +106,7 @@ func (l *lease) expireLocked(now clock.Instant) {
 
 // loseLocked ends the lease, if there is one, for the given cause; the next waiter contends.
 func (l *lease) loseLocked(cause error) {
-	if l == nil || l.ended {
+	if l == nil || l.term.Ended {
 		return
 	}
 	l.endLocked()
@@ -120,14 +117,14 @@ func (l *lease) loseLocked(cause error) {
 		}
 	}
 	l.holders = nil
-	if n := l.state; n.lease == l {
-		n.contendNextLocked(false, nil)
+	if n := l.state; n.Lease == l {
+		n.contendNextLocked(false)
 	}
 }
 
 // scheduleLocked makes the keeper run onDue when the renewal next has something to do.
 func (l *lease) scheduleLocked(now clock.Instant) {
-	if l.ended {
+	if l.term.Ended {
 		return
 	}
 	r := l.renewal // a copy: next changes it
@@ -180,7 +177,7 @@ func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time
 // beginExtension begins an extension, or returns the one that is under way.
 func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 	l.state.shard.mu.Lock()
-	if l.ended || h != nil && !slices.Contains(l.holders, h) {
+	if l.term.Ended || h != nil && !slices.Contains(l.holders, h) {
 		l.state.shard.unlock()
 		return nil, ErrNotHeld
 	}
@@ -189,7 +186,7 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 		l.state.shard.unlock()
 		return x, nil
 	}
-	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), before: l.handed, done: make(chan struct{})}
+	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), before: l.term.Handed, done: make(chan struct{})}
 	l.extension = x
 	req := l.extendLocked(ttl)
 	l.state.shard.unlock()
@@ -218,14 +215,14 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	// lease back: its holder may know of the loss already. The extension is undone, so that
 	// nobody waits for a lease without a holder; but others may have adopted a token that they know.
 	l.expireLocked(now)
-	ended, denied := l.ended, errors.Is(err, ErrNotHeld)
+	ended, denied := l.term.Ended, errors.Is(err, ErrNotHeld)
 	undo := l.expired && a.err == nil && !l.isKnown() || !ended && denied // a minority may still have it
 	switch {
 	case ended:
 	case denied:
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
-		if a.x.before == l.handed { // else it is not what the present holder asked for
+		if a.x.before == l.term.Handed { // else it is not what the present holder asked for
 			l.ttl = max(l.ttl, a.x.ttl)
 		}
 		l.extended(a.x.ttl, sentAt(a.out, a.x.handed))
@@ -260,7 +257,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 func (l *lease) onDue(now clock.Instant) {
 	l.state.shard.mu.Lock()
 	defer l.state.shard.unlock()
-	for !l.ended {
+	for !l.term.Ended {
 		l.sumLocked(now)
 		do, again := l.next(now)
 		switch do {
@@ -311,4 +308,4 @@ func (l *lease) warnLocked() {
 }
 
 // isKnown reports whether other processes may hold the lock by the same token.
-func (l *lease) isKnown() bool { return l.revealed || kinds[l.kind].known }
+func (l *lease) isKnown() bool { return l.term.Revealed || kinds[l.kind].known }

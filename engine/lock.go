@@ -74,10 +74,10 @@ func (l *Lock) Reveal() string {
 	l = cmp.Or(l, noLock)
 	l.lock()
 	defer l.unlock()
-	if kinds[l.lease.kind].secret || l.end != nil && !l.lease.ended {
+	if kinds[l.lease.kind].secret || l.end != nil && !l.lease.term.Ended {
 		return ""
 	}
-	l.lease.revealed = true
+	l.lease.term.Revealed = true
 	return l.lease.token
 }
 
@@ -329,7 +329,7 @@ func (r *release) beginLocked() error {
 	l.released = true
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	if kinds[l.lease.kind].shared && l.lease.state.shard.closed { // other readers may be at work
+	if kinds[l.lease.kind].Shared && l.lease.state.shard.closed { // other readers may be at work
 		l.lease.e.released(l, r.began, false, false, ErrClosed)
 		return ErrClosed
 	}

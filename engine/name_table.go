@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/engine/internal/inside"
+	"muxlock/engine/internal/turn"
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
 )
@@ -86,53 +87,43 @@ func cancelAll(ended []contexts) {
 	all.Wait()
 }
 
-// A nameState says who in this process holds a name, who contends for it and who waits.
+// A nameState has what this process knows of a name. The queue says who here has it, asks for it and waits.
 type nameState struct {
-	shard      *shard // fixed; a waiter reads it without the mutex
-	name       string
-	lease      *lease        // held by this process; nil: not
-	apart      []*lease      // adopted leases, and readers' that no further reader may join
-	contending bool          // one of our goroutines contends
-	awaited    bool          // close waits for it
-	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
-	term       clock.Instant // when this process last yielded the name to others, with waiters of its own; zero: never
-	lined      bool          // other processes stand in line for it, as last known
-	left       clock.Instant // when a writer of this process last released it
-	readFor    time.Duration // how long after left the next writer leaves it to readers; 0: the last writer met none
-	stranger   clock.Instant // when a stranger was last seen to hold it; zero: never
-	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
-	asking     int           // callers that want a permit of this queue, and do not hold it yet
-	freed      atomic.Int32  // how many permits were released at the masters
-	first      *waiter
-	last       *waiter
+	shard    *shard // fixed; a waiter reads it without the mutex
+	name     string
+	queue                  // package turn has its rules
+	awaited  bool          // close waits for the one who asks
+	failed   error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
+	term     clock.Instant // when this process last yielded the name to others, with waiters of its own; zero: never
+	lined    bool          // other processes stand in line for it, as last known
+	left     clock.Instant // when a writer of this process last released it
+	readFor  time.Duration // how long after left the next writer leaves it to readers; 0: the last writer met none
+	stranger clock.Instant // when a stranger was last seen to hold it; zero: never
+	named    *[2]string    // in line behind the lease of this process, as last known; nil: nobody
+	freed    atomic.Int32  // how many permits were released at the masters
 }
 
-// idleLocked reports whether nobody in this process holds, wants or contends for the name. An idle state
-// stays until the next sweep: removing it at once would cost the next caller an insertion.
-func (n *nameState) idleLocked() bool { return n.lease == nil && !n.contending && n.first == nil }
+type (
+	queue  = turn.Queue[*lease, parked]
+	waiter = turn.Waiter[parked]
+)
 
-// A waiter is one goroutine in the queue of a name. ready signals that it has left the queue: it has the
-// lock, or is to contend for it.
-type waiter struct {
-	ttl        time.Duration
-	kind       kind
+// A parked caller waits in a queue. ready signals that it has left the queue: it has the lock, or is to contend for it.
+type parked struct {
 	ready      chan struct{} // capacity 1
-	since      clock.Instant // of its wait
-	prev, next *waiter       // guarded by the shard's mutex, like the following
-	queued     bool
+	kind       kind
 	lock       *Lock              // handed over
 	inherited  *lease             // handed over, but to be extended first
 	yieldFirst bool               // other processes contend first
 	closed     bool               // the engine is
 	stop       context.CancelFunc // ends the wait of a contender for a permit, and may call user code; nil: not for a permit
-	limit      int                // of the permits that it waits for
 }
 
 func (t *nameTable) init() {
 	t.seed = maphash.MakeSeed()
 	t.awaited.Store(1)
 	t.drained = make(chan struct{})
-	t.waiters.New = func() any { return &waiter{ready: make(chan struct{}, 1)} }
+	t.waiters.New = func() any { return &waiter{Of: parked{ready: make(chan struct{}, 1)}} }
 	for i := range t.shards {
 		t.shards[i].states = make(map[string]*nameState)
 		t.shards[i].limit = sweepFrom
@@ -158,18 +149,15 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 		return nil, nil, nil, ErrClosed
 	}
 	n = s.stateLocked(c.name, c.begin)
-	beside := kinds[c.kind].shared && n.lease != nil && kinds[n.lease.kind].shared && n.first == nil
-	switch {
-	case n.idleLocked():
-		n.contending = !c.comesBackLocked(n)
-	case beside && n.lease.mayJoinLocked(c.ttl, c.begin):
-		lock = n.lease.joinLocked(c.ttl)
-	case beside:
-		n.apart, n.lease, n.contending = append(n.apart, n.lease), nil, true
-	case !wait:
+	switch n.Join(&kinds[c.kind].Kind, c.ttl, wait, c.e.cfg.HandOverTime, c.begin) {
+	case turn.Asks:
+		n.Asks = !c.comesBackLocked(n)
+	case turn.Joins:
+		lock = n.Lease.joinLocked(c.ttl)
+	case turn.Refused:
 		c.e.counts.taken.Add(1)
 		err = errTakenHere
-	default:
+	case turn.Waits:
 		w = n.queueLocked(c, c.begin)
 	}
 	return n, w, lock, err
@@ -189,29 +177,25 @@ func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 			time.AfterFunc(sweepEvery, s.sweep)
 		}
 	}
-	n.lease.expireLocked(now) // may leave the name to the caller, or to a waiter
+	n.Lease.expireLocked(now) // may leave the name to the caller, or to a waiter
 	return n
 }
 
 // queueLocked puts a waiter into the queue.
 func (n *nameState) queueLocked(c *contender, now clock.Instant) *waiter {
 	w := n.shard.table.waiters.Get().(*waiter)
-	w.ttl, w.kind, w.limit, w.since, w.queued = c.ttl, c.kind, c.limit, now, true
-	if w.prev = n.last; w.prev == nil {
-		n.first = w
-	} else {
-		w.prev.next = w
-	}
-	n.last = w
-	if n.lease != nil {
-		n.lease.scheduleLocked(now) // w is woken when it ends
+	w.Kind, w.TTL, w.Limit, w.Since, w.Of.kind = &kinds[c.kind].Kind, c.ttl, c.limit, now, c.kind
+	n.Wait(w)
+	if n.Lease != nil {
+		n.Lease.scheduleLocked(now) // w is woken when it ends
 	}
 	return w
 }
 
 const (
 	// A shard is swept when it has twice as many names as the last sweep left, and at least sweepFrom. A sweep
-	// drops idle states, and leases that ran out without a release.
+	// drops what is unused, and leases that ran out without a release. Dropping it
+	// at once would cost the next caller an insertion.
 	sweepFrom = 16
 	// sweepEvery is the period of further sweeps. They free the memory of a burst of names.
 	sweepEvery = 10 * time.Second
@@ -233,11 +217,11 @@ func (s *shard) sweep() {
 func (s *shard) sweepLocked(now clock.Instant) {
 	before := len(s.states)
 	for name, n := range s.states {
-		n.lease.expireLocked(now)
-		for _, l := range slices.Clone(n.apart) {
+		n.Lease.expireLocked(now)
+		for _, l := range slices.Clone(n.Apart) {
 			l.expireLocked(now)
 		}
-		if n.idleLocked() && len(n.apart) == 0 && n.asking == 0 {
+		if n.Unused() {
 			delete(s.states, name)
 		}
 	}
@@ -247,47 +231,23 @@ func (s *shard) sweepLocked(now clock.Instant) {
 	}
 }
 
-// popLocked takes the first waiter out of the queue.
-func (n *nameState) popLocked() *waiter {
-	w := n.first
-	if w != nil {
-		n.removeLocked(w)
-	}
-	return w
-}
-
-func (n *nameState) removeLocked(w *waiter) {
-	if w.prev == nil {
-		n.first = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		n.last = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.prev, w.next, w.queued = nil, nil, false
-}
-
 // contendNextLocked makes the first waiter contend. The waiter yields first if this process has just held the
-// lock. If it inherits a lease, it extends the lease first.
-func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
-	n.lease = nil
+// lock.
+func (n *nameState) contendNextLocked(yieldFirst bool) {
 	if n.awaited {
 		n.awaited = false
 		n.shard.table.contenderEnded()
 	}
-	w := n.popLocked()
-	if n.contending = w != nil; n.contending {
-		if yieldFirst {
-			n.term = clock.Now()
-		}
-		w.yieldFirst, w.inherited = yieldFirst, inherited
-		w.ready <- struct{}{}
-	} else {
+	w := n.Next()
+	if w == nil {
 		n.failed = nil // with no contender here, the reason would become stale
+		return
 	}
+	if yieldFirst {
+		n.term = clock.Now()
+	}
+	w.Of.yieldFirst = yieldFirst
+	w.Of.ready <- struct{}{}
 }
 
 // failedFor notes why an attempt failed.
@@ -309,7 +269,7 @@ func (t *nameTable) why(name string) error {
 	switch n := s.states[name]; {
 	case n == nil:
 		return nil
-	case n.lease != nil:
+	case n.Lease != nil:
 		return ErrTaken
 	default:
 		return n.failed
@@ -320,31 +280,30 @@ func (t *nameTable) why(name string) error {
 func (n *nameState) stopContending(yieldFirst bool) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	n.contendNextLocked(yieldFirst, nil)
+	n.contendNextLocked(yieldFirst)
 }
 
 // park waits until w has left the queue of c.state or ctx ends. If w is given something just as ctx ends,
 // park passes that on to the next.
-func (c *contender) park(ctx context.Context, w *waiter) (got waiter, err error) {
+func (c *contender) park(ctx context.Context, w *waiter) (got parked, err error) {
 	n, left := c.state, false
 	c.e.counts.waiting.Add(1)
 	defer c.e.counts.waiting.Add(-1)
 	select {
-	case <-w.ready:
+	case <-w.Of.ready:
 	case <-ctx.Done():
 		err = ctx.Err()
 		n.shard.mu.Lock()
-		if left = w.queued; left {
-			n.removeLocked(w)
-			n.letInLocked(clock.Now()) // it may have been a writer
+		if left = n.Leave(w); left {
+			n.letInLocked(c.e.cfg.HandOverTime, clock.Now()) // it may have been a writer
 		}
 		n.shard.unlock()
 		if !left {
-			<-w.ready
+			<-w.Of.ready
 		}
 	}
-	got = *w
-	*w = waiter{ready: w.ready}
+	got = w.Of
+	*w = waiter{Of: parked{ready: got.ready}}
 	c.e.names.waiters.Put(w)
 	switch {
 	case err == nil && got.closed:
@@ -360,7 +319,7 @@ func (c *contender) park(ctx context.Context, w *waiter) (got waiter, err error)
 		}
 		n.stopContending(got.yieldFirst)
 	}
-	return waiter{}, c.e.unlessKnown(c.name, errTakenHere, err)
+	return parked{}, c.e.unlessKnown(c.name, errTakenHere, err)
 }
 
 // close ends all leases, and the wait of all waiters with ErrClosed. Contenders release locks that are granted
@@ -372,14 +331,14 @@ func (t *nameTable) close() {
 		s.mu.Lock()
 		s.closed = true
 		for _, n := range s.states {
-			for w := n.popLocked(); w != nil; w = n.popLocked() {
-				w.closed = true
-				w.ready <- struct{}{}
+			for w := n.Pop(); w != nil; w = n.Pop() {
+				w.Of.closed = true
+				w.Of.ready <- struct{}{}
 			}
-			for _, l := range append(slices.Clone(n.apart), n.lease) {
+			for _, l := range append(slices.Clone(n.Apart), n.Lease) {
 				l.loseLocked(ErrClosed)
 			}
-			if n.awaited = n.contending; n.awaited {
+			if n.awaited = n.Asks; n.awaited {
 				t.awaited.Add(1)
 			}
 		}

@@ -60,7 +60,7 @@ func namesOf(e *Engine) (n int) {
 		s := &e.names.shards[i]
 		s.mu.Lock()
 		for _, state := range s.states {
-			if !state.idleLocked() {
+			if !state.Idle() {
 				n++
 			}
 		}
@@ -134,7 +134,7 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 		"the contention after others": func(l *Lock) {
 			l.endLocked(ErrNotHeld)
 			l.lease.endLocked()
-			l.lease.state.contendNextLocked(true, nil)
+			l.lease.state.contendNextLocked(true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (l *lease) passLocked(now clock.Instant) *pipeline.Line {
 	if ago := now.Sub(n.stranger); !n.stranger.IsZero() && ago < sightingMemory {
 		often, word = opensToSeen, strconv.FormatInt(ago.Milliseconds(), 10)
 	}
-	turn := now.Sub(l.since) + l.e.roundTrip()
+	turn := now.Sub(l.term.Since) + l.e.roundTrip()
 	if time.Duration(fastrand.Uint32n(uint32(time.Second/time.Microsecond)))*time.Microsecond < turn*time.Duration(often) {
 		return &pipeline.Line{Open: true, Word: word}
 	}
@@ -77,5 +77,5 @@ func (n *nameState) passed(e *Engine, req pipeline.Request, out pipeline.Outcome
 func (n *nameState) notLined() {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	n.lined = n.lined && n.lease != nil
+	n.lined = n.lined && n.Lease != nil
 }

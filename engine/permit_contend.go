@@ -92,7 +92,7 @@ func (c *permitContender) end() {
 		c.state.stopContending(c.yieldFirst)
 	}
 	c.permits.shard.mu.Lock()
-	c.permits.asking--
+	c.permits.Exit()
 	c.permits.shard.unlock()
 	c.e.names.contenderEnded()
 }
@@ -117,7 +117,7 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 3))
 	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer stop()
-	w := &waiter{ttl: c.ttl, kind: c.kind, limit: c.limit, ready: make(chan struct{}, 1), stop: stop}
+	w := &waiter{Kind: &kinds[c.kind].Kind, TTL: c.ttl, Limit: c.limit, Of: parked{ready: make(chan struct{}, 1), kind: c.kind, stop: stop}}
 	if c.permits.queueFirst(w); c.made > 0 && c.permits.freed.Load() != c.freed { // one was released after it asked
 		stop()
 	}
@@ -198,7 +198,7 @@ func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, sta
 	n := s.stateLocked(req.Name, now)
 	lock := grant(c.e, n, *req, int(out.Tally.Granted), start, now)
 	err := lock.lease.overLocked(now)
-	if err != nil || n.lease != nil { // n.lease was released by force, and its holder does not know it yet
+	if err != nil || n.Lease != nil { // n.Lease was released by force, and its holder does not know it yet
 		return nil, cmp.Or(err, ErrTaken)
 	}
 	c.takeLocked(lock, now)
@@ -216,8 +216,7 @@ func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
 	}
 	t.awaited.Add(1)
 	c.permits = s.stateLocked(c.name, c.begin)
-	c.permits.asking++
-	return !c.permits.idleLocked() || c.permits.asking > c.limit, nil
+	return c.permits.Enter(c.limit), nil
 }
 
 // permitQueue returns the queue for permits of which n is a slot; n: there is none.
@@ -232,8 +231,8 @@ func slotReleased(n *nameState) {
 	defer n.shard.unlock()
 	q := permitQueue(n)
 	q.freed.Add(1)
-	if w := q.first; w != nil && w.stop != nil {
-		go w.stop()
+	if w := q.First(); w != nil && w.Of.stop != nil {
+		go w.Of.stop()
 	}
 }
 
@@ -241,20 +240,13 @@ func slotReleased(n *nameState) {
 func (n *nameState) queueFirst(w *waiter) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	if n.first != nil {
-		n.first.prev = w
-	} else {
-		n.last = w
-	}
-	w.next, w.queued, n.first = n.first, true, w
+	n.WaitFirst(w)
 }
 
 // leave takes a contender out of the queue, and returns the permit that was handed over to it; nil: none.
 func (n *nameState) leave(w *waiter) *Lock {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	if w.queued {
-		n.removeLocked(w)
-	}
-	return w.lock
+	n.Leave(w)
+	return w.Of.lock
 }

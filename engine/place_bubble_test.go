@@ -165,7 +165,7 @@ func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answe
 		e := newEngine(cfg.withDefaults(), l, nil)
 		defer time.Sleep(time.Minute)
 		defer e.Close()
-		n, _, _, err := e.names.join(&contender{name: "name", attempts: attempts{ttl: e.cfg.TTL}, begin: clock.Now()}, true)
+		n, _, _, err := e.names.join(&contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}, begin: clock.Now()}, true)
 		require.NoError(t, err)
 		n.stoodInLine(clock.Instant{}, nil)
 		n.stopContending(false)
@@ -632,7 +632,7 @@ func TestHolderLeavesTheNameOpenNowAndThen(t *testing.T) {
 					if seen {
 						n.stranger = clock.Now()
 					}
-					if lock.lease.passLocked(lock.lease.since.Add(20 * time.Millisecond)).Open {
+					if lock.lease.passLocked(lock.lease.term.Since.Add(20 * time.Millisecond)).Open {
 						open++
 					}
 				}

@@ -56,7 +56,7 @@ func goInLine(t testing.TB, ctx context.Context, masters []*redisserver.Server, 
 // releaseToNext releases a lock that is not left open to strangers, however long it was held.
 func releaseToNext(t testing.TB, lock *Lock) {
 	t.Helper()
-	lock.lease.since = clock.Now().Add(time.Hour)
+	lock.lease.term.Since = clock.Now().Add(time.Hour)
 	require.NoError(t, lock.Release(t.Context()))
 }
 

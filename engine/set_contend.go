@@ -108,21 +108,21 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 		s := t.shard(key)
 		if s.closed {
 			err = ErrClosed
-		} else if n = s.stateLocked(key, now); n.idleLocked() || n == c.turn {
-			n.contending, c.states[i] = true, n // nobody queues behind it before all are unlocked
+		} else if n = s.stateLocked(key, now); n == c.turn || n.Ask() {
+			c.states[i] = n // nobody queues behind it before all are unlocked
 			continue
 		} else if c.most == 1 {
 			c.name, err = key, errTakenHere
 			c.e.counts.taken.Add(1)
 		}
 		for _, mine := range c.states[:i] {
-			mine.contending = mine == c.turn
+			mine.Asks = mine == c.turn
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		if w = n.queueLocked(&c.contender, now); c.turn != nil {
-			c.turn.contendNextLocked(c.yieldFirst, nil)
+			c.turn.contendNextLocked(c.yieldFirst)
 			c.turn = nil
 		}
 		return n, w, nil

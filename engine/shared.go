@@ -49,12 +49,7 @@ func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
 func (l *Lock) reads() bool {
 	l.lock()
 	defer l.unlock()
-	return l.end == nil && kinds[l.lease.kind].shared
-}
-
-// mayJoinLocked reports whether a reader that wants ttl may join the lease.
-func (l *lease) mayJoinLocked(ttl time.Duration, now clock.Instant) bool {
-	return !l.ended && l.isYoung(l.e.cfg.HandOverTime, now) && l.until.Left(now) >= ttl/2
+	return l.end == nil && kinds[l.lease.kind].Shared
 }
 
 // joinLocked adds a reader.
@@ -67,16 +62,17 @@ func (l *lease) joinLocked(ttl time.Duration) *Lock {
 
 // letInLocked serves the readers at the head of the queue while readers hold the name: they join the lease, or the first
 // of them asks the masters for another lease.
-func (n *nameState) letInLocked(now clock.Instant) {
-	for w := n.first; w != nil && kinds[w.kind].shared && n.lease != nil && kinds[n.lease.kind].shared; w = n.first {
-		if !n.lease.mayJoinLocked(w.ttl, now) {
-			n.apart = append(n.apart, n.lease)
-			n.contendNextLocked(false, nil)
+func (n *nameState) letInLocked(longest time.Duration, now clock.Instant) {
+	for {
+		switch w, joins := n.NextReader(longest, now); {
+		case w == nil:
 			return
+		case joins:
+			w.Of.lock = n.Lease.joinLocked(w.TTL)
+			w.Of.ready <- struct{}{}
+		default:
+			w.Of.ready <- struct{}{} // it asks
 		}
-		n.popLocked()
-		w.lock = n.lease.joinLocked(w.ttl)
-		w.ready <- struct{}{}
 	}
 }
 
@@ -92,7 +88,7 @@ const (
 func (c *contender) intend(ctx context.Context) error {
 	now := clock.Now()
 	early := now.Sub(c.begin) < intendAfter || !c.intended.IsZero() && now.Sub(c.intended) < intentEvery
-	if unknown := c.asksSoon && !c.readers; kinds[c.kind].shared || early && !unknown { // unknown: c comes back after it left the name to readers
+	if unknown := c.asksSoon && !c.readers; kinds[c.kind].Shared || early && !unknown { // unknown: c comes back after it left the name to readers
 		return nil
 	}
 	out, err := c.e.at(c.name).Do(ctx, c.intent(intentFor))
@@ -159,9 +155,9 @@ func (c *contender) leaveReaders(gaveUp bool) {
 func (c *contender) awaken(ctx context.Context, name string) error {
 	every := intentEvery
 	switch {
-	case kinds[c.kind].shared && c.asksSoon: // when the intent ends, its writer got the name or gave up
+	case kinds[c.kind].Shared && c.asksSoon: // when the intent ends, its writer got the name or gave up
 		name = pipeline.IntentPrefix + name
-	case kinds[c.kind].shared: // other readers may have followed the writer before the masters were asked about the name
+	case kinds[c.kind].Shared: // other readers may have followed the writer before the masters were asked about the name
 		every <<= min(c.made-1, 5)
 	case !c.asksSoon:
 		return c.e.at(name).Await(ctx, name, c.e.cfg.RetryHeld)

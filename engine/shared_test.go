@@ -194,7 +194,7 @@ func TestReadersThatWaitAreLetInTogether(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 		}
 		writer = requireGot(t, next)
-		require.False(t, kinds[writer.lease.kind].shared, "a reader's lease is handed to no writer")
+		require.False(t, kinds[writer.lease.kind].Shared, "a reader's lease is handed to no writer")
 		requireOpen(t, late, "it writes")
 		require.NoError(t, writer.Release(t.Context()))
 		require.NoError(t, requireGot(t, late).Release(t.Context()))

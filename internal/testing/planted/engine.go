@@ -44,37 +44,37 @@ var engines = []fault{
 	},
 	{
 		what: "a reader passes the name on in line", file: "engine/kind.go",
-		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, passedOn: true, count: sharedLocks",
+		old: "token.ForReader, secret: true,", new: "token.ForReader, secret: true, passedOn: true,",
 		tests: "engine TestReadersPassNothingOn",
 	},
 	{
-		what: "a reader's lease that stands apart is handed over as the present one", file: "engine/handover.go",
-		old: "case l.ended, n.lease != l:", new: "case l.ended:",
+		what: "a reader's lease that stands apart is handed over as the present one", file: "engine/internal/turn/turn.go",
+		old: "if t.Ended || q.Lease != l {", new: "if t.Ended {",
 		tests: "engine TestReaderOfALeaseThatStandsApartLeavesThePresentOneToTheOthers",
 	},
 	{
 		what: "a writer's lease is handed to a reader", file: "engine/kind.go",
-		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, takesOver: true, count: sharedLocks",
+		old: "turn.Kind{Shared: true}", new: "turn.Kind{Shared: true, TakesOver: true}",
 		tests: "engine TestReadersThatWaitAreLetInTogether",
 	},
 	{
 		what: "a reader's lease is handed to a writer", file: "engine/kind.go",
-		old: "shared: true, secret: true, count: sharedLocks", new: "shared: true, secret: true, handsOver: true, count: sharedLocks",
+		old: "turn.Kind{Shared: true}", new: "turn.Kind{Shared: true, HandsOver: true}",
 		tests: "engine TestReadersThatWaitAreLetInTogether",
 	},
 	{
 		what: "a reader releases the lease of all", file: "engine/handover.go",
-		old: "len(l.holders) > 0 && !l.ended", new: "len(l.holders) < 0",
+		old: "len(l.holders) > 0 && !l.term.Ended", new: "len(l.holders) < 0",
 		tests: "engine TestReadersOfAProcessShareALease",
 	},
 	{
-		what: "a reader joins although a writer waits", file: "engine/name_table.go",
-		old: "kinds[n.lease.kind].shared && n.first == nil\n", new: "kinds[n.lease.kind].shared\n",
+		what: "a reader joins although a writer waits", file: "engine/internal/turn/turn.go",
+		old: "q.Lease.Kind().Shared && q.first == nil\n", new: "q.Lease.Kind().Shared\n",
 		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother",
 	},
 	{
-		what: "a reader joins a lease that is too short", file: "engine/shared.go",
-		old: "l.until.Left(now) >= ttl/2", new: "l.until.Left(now) > 0",
+		what: "a reader joins a lease that is too short", file: "engine/internal/turn/turn.go",
+		old: "t.isYoung(longest, now) && q.Lease.Lasts(ttl, now)", new: "t.isYoung(longest, now)",
 		tests: "engine TestReaderJoinsAYoungLeaseThatIsLongEnoughElseItHasAnother",
 	},
 	{
@@ -114,7 +114,7 @@ var engines = []fault{
 	},
 	{
 		what: "readers have their time after readers", file: "engine/handover.go",
-		old: "if n.lease == l && !kinds[l.kind].shared {", new: "if n.lease == l {",
+		old: "if n.Lease == l && !kinds[l.kind].Shared {", new: "if n.Lease == l {",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
@@ -129,7 +129,7 @@ var engines = []fault{
 	},
 	{
 		what: "a reader asks again at once where some masters let it in", file: "engine/contend.go",
-		old: "next.await || kinds[c.kind].shared && next.kind == ErrTaken", new: "next.await",
+		old: "next.await || kinds[c.kind].Shared && next.kind == ErrTaken", new: "next.await",
 		tests: "engine TestReaderThatSomeMastersLetInWaitsForTheWriter",
 	},
 	{
@@ -159,7 +159,7 @@ var engines = []fault{
 	},
 	{
 		what: "a set is handed a lock", file: "engine/kind.go",
-		old: "passedOn: true, handsOver: true}", new: "passedOn: true, takesOver: true, handsOver: true}",
+		old: "turn.Kind{HandsOver: true}", new: "turn.Kind{TakesOver: true, HandsOver: true}",
 		tests: "engine TestSetHasItsTurnInOrder",
 	},
 	{
@@ -169,7 +169,7 @@ var engines = []fault{
 	},
 	{
 		what: "a permit that is released at the masters wakes nobody here", file: "engine/kind.go",
-		old: ", released: slotReleased}", new: "}",
+		old: "released: slotReleased, ", new: "",
 		tests: "engine TestPermitReleasedAtTheMastersWakesWhoWaitsHere",
 	},
 	{
@@ -183,8 +183,8 @@ var engines = []fault{
 		tests: "engine TestReleasedPermitIsHandedOverInOrder|TestWaitingContenderIsHandedAPermit",
 	},
 	{
-		what: "a permit with little validity left is neither handed over nor released", file: "engine/handover.go",
-		old: "(!l.mayHandOver(l.turn(w), now) || l.until.Left(now) < w.ttl/2 || holder.Slot() >= w.limit):", new: "!l.mayHandOver(l.turn(w), now):",
+		what: "a permit with little validity left is neither handed over nor released", file: "engine/internal/turn/turn.go",
+		old: "(!may || slot >= w.Limit || !l.Lasts(w.TTL, now)):", new: "!may:",
 		tests: "engine TestPermitWithLittleValidityLeftIsReleasedAtTheMasters",
 	},
 	{
@@ -194,7 +194,7 @@ var engines = []fault{
 	},
 	{
 		what: "a slot is given out twice in a process", file: "engine/permit_contend.go",
-		old: "if err != nil || n.lease != nil {", new: "if err != nil {",
+		old: "if err != nil || n.Lease != nil {", new: "if err != nil {",
 		tests: "engine TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere",
 	},
 	{
@@ -209,7 +209,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lock that ran out on its way is returned", file: "engine/contend.go",
-		old: "case l.ended || l.until.Reached(now):", new: "case l.ended:",
+		old: "case l.term.Ended || l.until.Reached(now):", new: "case l.term.Ended:",
 		tests: "engine TestAcquireReturnsNoLockThatRanOutOnItsWay",
 	},
 	{
@@ -288,8 +288,8 @@ var engines = []fault{
 		tests: "engine TestReleaseIsSentThoughItsContextHasEnded",
 	},
 	{
-		what: "a lease whose token was revealed is handed over", file: "engine/handover.go",
-		old: "return !l.revealed && ", new: "return ",
+		what: "a lease whose token was revealed is handed over", file: "engine/internal/turn/turn.go",
+		old: "&& !t.Revealed && ", new: "&& ",
 		tests: "engine TestTokenIsNotRevealedOnceTheLeaseIsAnothers|TestHelpersBelatedReleaseTouchesNoLaterHolder",
 	},
 	{
@@ -298,13 +298,13 @@ var engines = []fault{
 		tests: "engine TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain",
 	},
 	{
-		what: "a lease with little left is handed over as it is", file: "engine/handover.go",
-		old: "if l.until.Left(now) < least {", new: "if l.until.Left(now) < least-least {",
+		what: "a lease with little left is handed over as it is", file: "engine/internal/turn/turn.go",
+		old: "if !l.Lasts(w.TTL, now) {\n", new: "if false {\n",
 		tests: "engine TestHandOverWithLittleLeftIsExtendedFirst",
 	},
 	{
 		what: "a lease renews with the ttl of the holder before", file: "engine/handover.go",
-		old: "l.ttl = w.ttl // what its renewals ask for", new: "",
+		old: "l.ttl = w.TTL                              // what its renewals ask for", new: "",
 		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest|TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor",
 	},
 	{
@@ -319,12 +319,12 @@ var engines = []fault{
 	},
 	{
 		what: "an adopted lock is the lock of its name in this process", file: "engine/adopt.go",
-		old: "append(n.apart, l.lease)\n", new: "n.apart\n\tn.lease = l.lease\n",
+		old: "append(n.Apart, l.lease)\n", new: "n.Apart\n\tn.Lease = l.lease\n",
 		tests: "engine TestAdoptedLockIsNeverHandedOver|TestAdoptStandsBesideWhatTheProcessDoesWithTheName",
 	},
 	{
-		what: "two of a process contend for a name", file: "engine/name_table.go",
-		old: "return n.lease == nil && !n.contending && n.first == nil }", new: "return n.lease == nil && n.first == nil }",
+		what: "two of a process contend for a name", file: "engine/internal/turn/turn.go",
+		old: "return !q.has() && !q.Asks && q.first == nil }", new: "return !q.has() && q.first == nil }",
 		tests: "engine TestOneOfAProcessAsksTheMastersAtATime",
 	},
 	{
@@ -354,7 +354,7 @@ var engines = []fault{
 	},
 	{
 		what: "a leader's lock is handed over", file: "engine/kind.go",
-		old: "takesOver: true, comesBack: true},\n\tadopted", new: "takesOver: true, handsOver: true, comesBack: true},\n\tadopted",
+		old: "turn.Kind{TakesOver: true}},\n\tadopted", new: "turn.Kind{TakesOver: true, HandsOver: true}},\n\tadopted",
 		tests: "engine TestLockOfALeaderIsReleasedAtTheMastersAndNotHandedOver",
 	},
 	{
@@ -418,8 +418,8 @@ var engines = []fault{
 		tests: "engine TestAPassProposesALargerFencingToken",
 	},
 	{
-		what: "all who come during a turn are served while others stand in line", file: "engine/handover.go",
-		old: "if l.state.lined && ", new: "if false && ",
+		what: "all who come during a turn are served while others stand in line", file: "engine/internal/turn/turn.go",
+		old: "if t.Newcomers && ", new: "if false && ",
 		tests: "engine TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLine",
 	},
 	{

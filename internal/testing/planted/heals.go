@@ -24,7 +24,7 @@ var heals = []fault{
 	},
 	{
 		what: "a lock is healed although other processes know its token", file: "engine/heal.go",
-		old: "send := !l.ended && !l.isKnown()", new: "send := !l.ended",
+		old: "send := !l.term.Ended && !l.isKnown()", new: "send := !l.term.Ended",
 		tests: "engine TestALockWhoseTokenOthersKnowIsNotHealed",
 	},
 	{
