@@ -71,5 +71,5 @@ func (l *Lock) standApartLocked(asked clock.Instant) {
 	n := l.lease.state
 	l.lease.kind, l.since = adopted, clock.Now()
 	l.lease.holders, n.Apart = append(l.lease.holders, l), append(n.Apart, l.lease)
-	l.lease.e.acquired(l, asked, 1)
+	l.lease.e.record.acquired(l, asked, 1)
 }

@@ -103,7 +103,7 @@ func TestCrowdIsToldHowLongARefusedAttemptTook(t *testing.T) {
 
 // One master whose ACL is wrong must not make others' answers worthless.
 func TestDenialCountsOnlyWhereTooFewMastersCouldDecide(t *testing.T) {
-	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), willing{}, nil)
+	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), willing{}, new(record))
 	defer e.Close()
 	for verdict, want := range map[quorum.Verdict]struct{ acquire, extend error }{
 		quorum.Denied:   {ErrTaken, ErrNotHeld},

@@ -190,7 +190,7 @@ func TestRandomUseNeverHasTwoHoldersInRealTime(t *testing.T) {
 		require.Less(t, round, 20, "never came about: %v", missing(did))
 		s := &scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}
 		cfg := Config{Masters: make([]string, 5), MasterTimeout: time.Millisecond, HandOverTime: 5 * time.Millisecond}
-		e := newEngine(cfg.withDefaults(), s, nil)
+		e := newEngine(cfg.withDefaults(), s, new(record))
 		for what, n := range everything(t, e, s, 150) {
 			did[what] += n
 		}

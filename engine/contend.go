@@ -54,7 +54,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 		c.leaveReaders(err != nil)
 	}
 	if err != nil {
-		return nil, e.notAcquired(name, c.asked, c.made, err)
+		return nil, e.record.notAcquired(name, c.asked, c.made, err)
 	}
 	return lock, nil
 }
@@ -84,16 +84,16 @@ func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (er
 		if d, ok := ctx.Value(waitKey{}).(time.Duration); ok && d <= 0 {
 			return invalid("d", "of WithWait is %v, not positive; TryAcquire and its like make a single attempt", d)
 		}
-		return e.notAcquired(name, c.asked, 0, e.unlessKnown(c.name, errUnanswered, err))
+		return e.record.notAcquired(name, c.asked, 0, e.unlessKnown(c.name, errUnanswered, err))
 	}
 	if e.router != nil {
 		if err := e.router.Settle(ctx, c.most == 0); err != nil {
-			return e.notAcquired(name, c.asked, 0, err)
+			return e.record.notAcquired(name, c.asked, 0, err)
 		}
 	}
 	if !c.waitWhenFull && e.at(c.name).Full() { // refused before it costs more
-		e.counts.overloaded.Add(1)
-		return e.notAcquired(name, c.asked, 0, ErrOverloaded)
+		e.record.counts.overloaded.Add(1)
+		return e.record.notAcquired(name, c.asked, 0, ErrOverloaded)
 	}
 	if !kinds[c.kind].Shared {
 		return e.refuseUpgrade(ctx, c.name)
@@ -207,7 +207,7 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 		err = c.e.pause(ctx, c.gap())
 	}
 	if err == nil {
-		c.e.counts.retries.Add(1)
+		c.e.record.counts.retries.Add(1)
 	}
 	return nil, err
 }
@@ -302,7 +302,7 @@ func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
 
 // raising returns the request that raises the fencing token.
 func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.Request {
-	e.counts.raised.Add(1)
+	e.record.counts.raised.Add(1)
 	req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, won.Granted
 	return req
 }
@@ -330,7 +330,7 @@ func (c *contender) conclude(req *pipeline.Request, out *pipeline.Outcome, next 
 // refused undoes an attempt that failed, and notes why it did.
 func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next step) step {
 	e := c.e
-	e.counts.attempt(next, *out)
+	e.record.counts.attempt(next, *out)
 	if c.state != nil {
 		c.state.failedFor(next.kind)
 	}
@@ -393,7 +393,7 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	if n.First() != nil || l.short {
 		l.scheduleLocked(now)
 	}
-	c.e.acquired(lock, c.asked, c.made)
+	c.e.record.acquired(lock, c.asked, c.made)
 }
 
 // overLocked returns why a lease that nobody holds cannot be taken, and ends it; nil: it can.

@@ -26,7 +26,7 @@ func (p bareQuorum) Do(ctx context.Context, req pipeline.Request) (pipeline.Outc
 
 func TestContenderWaitsForALockThatLivesOnABareQuorum(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		other := newEngine(e.cfg, bareQuorum{s}, nil)
+		other := newEngine(e.cfg, bareQuorum{s}, new(record))
 		defer other.Close()
 		lock := mustAcquire(t, e, "name", 0)
 		waiting := goAcquire(t.Context(), other, 0)
@@ -43,7 +43,7 @@ func TestContenderWaitsForALockThatLivesOnABareQuorum(t *testing.T) {
 func TestHandOverFarFromTheMastersCostsLittleMoreThanTheWay(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 20 * time.Millisecond })
-		other := newEngine(e.cfg, s, nil)
+		other := newEngine(e.cfg, s, new(record))
 		defer other.Close()
 		for range 20 {
 			lock := mustAcquire(t, e, "name", 0)
@@ -86,7 +86,7 @@ func (p *taken) Do(_ context.Context, req pipeline.Request) (pipeline.Outcome, e
 func TestEachAttemptHasATokenOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
 		p := &taken{s, make(map[string]bool)}
-		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: 4}.withDefaults(), p, nil)
+		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: 4}.withDefaults(), p, new(record))
 		defer e.Close()
 		_, err := e.Acquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrTaken)

@@ -51,7 +51,7 @@ func crowded(t *testing.T, ttl time.Duration) *Engine {
 	if underRace || testing.Short() {
 		t.Skip("measures memory")
 	}
-	e := newEngine(Config{Masters: make([]string, 5), TTL: ttl}.withDefaults(), willing{}, nil)
+	e := newEngine(Config{Masters: make([]string, 5), TTL: ttl}.withDefaults(), willing{}, new(record))
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
 }

@@ -46,7 +46,7 @@ var floors = [][]string{
 	{"internal/limits"},
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
-	{"internal/guard", "internal/wire"},
+	{"internal/guard", "internal/wire", "engine/internal/events"},
 	{"scripts", "internal/faultproxy", "internal/redisserver"},
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},

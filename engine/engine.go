@@ -25,9 +25,7 @@ type Engine struct {
 	names   nameTable
 	keeper  keeper
 	took    atomic.Int64 // how long an attempt takes, smoothed; ns
-	counts  counters
-	events  *events       // nil: neither Observer nor Logger is set
-	measure *measures     // nil: Config.Measure is not set
+	record  *record
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
@@ -66,17 +64,17 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	events := newEvents(&cfg)
+	record := newRecord(&cfg)
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
-		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
+		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: record.master,
 		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL, ReadOnly: cfg.ReadOnly,
 	})
 	if err == nil {
-		events.assumed(&cfg, masters)
-		return newEngine(cfg, pipe, events), nil
+		record.assumed(&cfg, masters)
+		return newEngine(cfg, pipe, record), nil
 	}
-	events.close()
+	record.queue.Close()
 	switch start := (*pipeline.StartError)(nil); {
 	case errors.As(err, &start) && start.Misconfigured:
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)
@@ -86,15 +84,15 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
-func newEngine(cfg Config, pipe pipe, events *events) *Engine {
-	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{}), began: clock.Now()}
+func newEngine(cfg Config, pipe pipe, record *record) *Engine {
+	e := &Engine{cfg: cfg, pipe: pipe, record: record, closing: make(chan struct{}), began: clock.Now()}
 	e.router, _ = pipe.(inside.Router)
 	e.names.init()
 	e.keeper.e, e.keeper.wakeup, e.keeper.eroded = e, make(chan struct{}, 1), make(map[*lease]*erosion)
 	e.running.Go(func() { e.keeper.run(e.closing) })
 	if cfg.Measure {
-		e.measure = newMeasures()
-		e.running.Go(func() { e.measure.watch(e.closing) })
+		e.record.measure = newMeasures()
+		e.running.Go(func() { e.record.measure.watch(e.closing) })
 	}
 	return e
 }
@@ -187,7 +185,7 @@ func (e *Engine) Close() error {
 	}
 	e.running.Wait()
 	e.pipe.Close()
-	e.events.close()
+	e.record.queue.Close()
 	return nil
 }
 

@@ -36,7 +36,7 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 	for _, most := range []int{0, 1} {
 		s := &scripted{keys: make(map[string]scriptedKey)}
 		p := &lateTaker{scripted: s, hold: ttl}
-		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: most}.withDefaults(), p, nil)
+		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: most}.withDefaults(), p, new(record))
 		state, _, _, err := e.names.join(&contender{e: e, name: "name", attempts: attempts{ttl: ttl}, begin: clock.Now()}, false)
 		require.NoError(t, err)
 		p.shard = state.shard

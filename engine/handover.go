@@ -46,7 +46,7 @@ func (l *lease) bounds() turn.Bounds {
 func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, contending bool) {
 	l.holders = slices.DeleteFunc(l.holders, func(h *Lock) bool { return h == holder })
 	if len(l.holders) > 0 && !l.term.Ended {
-		l.e.released(holder, now, true, true, nil)
+		l.e.record.released(holder, now, true, true, nil)
 		return false, false
 	}
 	l.kept, l.warn, l.fault = false, 0, nil
@@ -62,8 +62,8 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		l.endLocked()
 		return true, fate == turn.DeletedOwn
 	}
-	l.e.released(holder, now, true, true, nil) // before the next holder's Acquired
-	l.ttl = w.TTL                              // what its renewals ask for
+	l.e.record.released(holder, now, true, true, nil) // before the next holder's Acquired
+	l.ttl = w.TTL                                     // what its renewals ask for
 	if fate == turn.Extended {
 		w.Of.inherited = l
 	} else {
@@ -90,7 +90,7 @@ func (l *Lock) collect(asked clock.Instant) bool {
 	undo := lost && !kinds[l.lease.kind].Shared
 	if !lost {
 		l.since = now
-		l.lease.e.acquired(l, asked, 0)
+		l.lease.e.record.acquired(l, asked, 0)
 	}
 	l.unlock()
 	if undo {

@@ -125,7 +125,7 @@ func (k *keeper) erosionLocked(c count) *erosion {
 	x := k.eroded[l]
 	switch {
 	case c.x != nil:
-		k.e.counts.healed.Add(uint64(bits.OnesCount64(c.granted)))
+		k.e.record.counts.healed.Add(uint64(bits.OnesCount64(c.granted)))
 		if x != c.x {
 			return nil
 		}
@@ -142,7 +142,7 @@ func (k *keeper) erosionLocked(c count) *erosion {
 	n := bits.OnesCount64(all &^ x.lacks)
 	if least := quorum.Size(len(l.e.cfg.Masters)); n >= least && (x.kept && n == least) != x.bare {
 		x.bare = !x.bare
-		l.e.events.rests(l, x.bare, n)
+		l.e.record.rests(l, x.bare, n)
 	}
 	if x.lacks == 0 {
 		k.healedLocked(l)

@@ -11,7 +11,7 @@ func init() {
 	inside.Of = func(engine any) inside.Engine { return engine.(*Engine).inside() }
 	inside.Front = func(cfg any, r inside.Router) any {
 		c := cfg.(Config).withDefaults()
-		return newEngine(c, r, newEvents(&c))
+		return newEngine(c, r, newRecord(&c))
 	}
 	inside.Setup = func(cfg any) (pipeline.Setup, error) { return cfg.(Config).setup() }
 }
@@ -19,7 +19,7 @@ func init() {
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
 		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
-		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders, Log: e.events.log,
+		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders, Log: e.record.queue.Log,
 		Own: func() any {
 			if e.router != nil {
 				return e.stats(pipeline.Stats{})

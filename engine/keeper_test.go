@@ -325,7 +325,7 @@ func TestHeldOnCountsTheMastersThatStillHaveTheLock(t *testing.T) {
 func TestLongestBoundIsNoBound(t *testing.T) {
 	t.Parallel()
 	s := &scripted{keys: make(map[string]scriptedKey)}
-	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
 	require.NoError(t, e.Do(t.Context(), "name", 3*time.Second, func(ctx context.Context) error {
 		lock, _ := LockFrom(ctx)
 		require.NoError(t, lock.KeepAlive(math.MaxInt64))

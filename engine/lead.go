@@ -64,7 +64,7 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 			return oneline.Join(err, end)
 		}
 		if failed != nil && !(ended && errors.Is(failed, context.Canceled)) {
-			e.events.log(slog.LevelWarn, false, "leader failed", slog.String("lock", name), slog.Any("error", failed))
+			e.record.queue.Log(slog.LevelWarn, false, "leader failed", slog.String("lock", name), slog.Any("error", failed))
 		}
 		if ended {
 			continue
@@ -120,5 +120,5 @@ func (l *Lock) watch(grace time.Duration, returned <-chan struct{}) {
 	case <-returned:
 		return
 	}
-	l.lease.e.events.log(slog.LevelWarn, true, "leader goes on without its lock", slog.String("lock", l.Name()), slog.Any("cause", l.Err()))
+	l.lease.e.record.queue.Log(slog.LevelWarn, true, "leader goes on without its lock", slog.String("lock", l.Name()), slog.Any("cause", l.Err()))
 }

@@ -55,7 +55,7 @@ const overstays, fails = "leader goes on without its lock", "leader failed"
 
 func TestLeaderLeadsUntilItReturnsNilWhateverBoundsOtherCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		other := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+		other := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
 		defer other.Close()
 		before := mustAcquire(t, other, "name", 0)
 		time.AfterFunc(5*time.Second, func() { _ = before.Release(context.Background()) })
@@ -72,7 +72,7 @@ func TestLeaderLeadsUntilItReturnsNilWhateverBoundsOtherCalls(t *testing.T) {
 
 func TestLeadersContextEndsAThirdOfTheLeaseBeforeValidityAndTheLockIsKeptUntilItReturns(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		other := newEngine(e.cfg, s, nil)
+		other := newEngine(e.cfg, s, new(record))
 		defer other.Close()
 		var tokens []string
 		var left time.Time
@@ -230,7 +230,7 @@ func TestEndOfTheContextEndsTheTermAndTheLockIsKeptUntilTheLeaderReturns(t *test
 
 func TestEndOfTheContextEndsACampaignAndAPause(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		other := newEngine(e.cfg, s, nil)
+		other := newEngine(e.cfg, s, new(record))
 		defer other.Close()
 		held := mustAcquire(t, other, "name", 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

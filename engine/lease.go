@@ -113,7 +113,7 @@ func (l *lease) loseLocked(cause error) {
 	for _, h := range l.holders {
 		if h.end == nil { // else it is being released
 			h.endLocked(oneline.Join(ErrLost, cause))
-			l.e.lost(h, cause)
+			l.e.record.lost(h, cause)
 		}
 	}
 	l.holders = nil
@@ -243,7 +243,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	}
 	l.state.shard.unlock()
 	if a.x == nil && !ended {
-		l.e.renewed(l.e.cfg.nameOf(l.name), err)
+		l.e.record.renewed(l.e.cfg.nameOf(l.name), err)
 	}
 	if undo {
 		l.e.undo(req)

@@ -330,7 +330,7 @@ func (r *release) beginLocked() error {
 	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
 	if kinds[l.lease.kind].Shared && l.lease.state.shard.closed { // other readers may be at work
-		l.lease.e.released(l, r.began, false, false, ErrClosed)
+		l.lease.e.record.released(l, r.began, false, false, ErrClosed)
 		return ErrClosed
 	}
 	return nil
@@ -363,9 +363,9 @@ func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.
 	}
 	if r.held && errors.Is(err, ErrNotHeld) && !r.until.Reached(clock.Now()) { // else the lease may just have run out
 		r.held = false
-		e.lost(l, err)
+		e.record.lost(l, err)
 	}
-	e.released(l, r.began, false, r.held, err)
+	e.record.released(l, r.began, false, r.held, err)
 	if r.contending {
 		state.stopContending(true)
 	}
@@ -396,7 +396,7 @@ func (l *Lock) endLocked(why error) {
 		return
 	}
 	if !l.since.IsZero() {
-		l.lease.e.counts.held[kinds[l.lease.kind].count].Add(-1)
+		l.lease.e.record.counts.held[kinds[l.lease.kind].count].Add(-1)
 	}
 	if l.done != nil {
 		close(l.done)

@@ -38,7 +38,7 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 		err := c.ask(ctx, name, ttl)
 		if err == nil {
 			if _, err = c.queue(ctx, false); err != nil {
-				err = e.notAcquired(name, c.asked, 0, err)
+				err = e.record.notAcquired(name, c.asked, 0, err)
 			}
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 			err = next.failed
 		}
 		if err != nil {
-			result.Err = e.notAcquired(names[index[i]], c.asked, c.made, c.quit(err))
+			result.Err = e.record.notAcquired(names[index[i]], c.asked, c.made, c.quit(err))
 		}
 	}
 	return results

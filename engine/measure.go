@@ -66,7 +66,7 @@ func (m Moment) length() int64 { return int64(m.Took) }
 // Measured returns the measurements so far: the zero value unless Config.Measure is set. It does no I/O and
 // is safe for concurrent use. It sees no pauses after Close.
 func (e *Engine) Measured() Measurements {
-	m := e.measure
+	m := e.record.measure
 	if m == nil {
 		return Measurements{}
 	}

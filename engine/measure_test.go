@@ -37,7 +37,7 @@ func TestEveryTimeLiesInABucketOfASixteenth(t *testing.T) {
 func inMeasuredBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted)) {
 	t.Helper()
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		e.measure = newMeasures()
+		e.record.measure = newMeasures()
 		test(t, e, s)
 	})
 }
@@ -140,7 +140,7 @@ func TestMeasurementsComeBackFromTheirJSON(t *testing.T) {
 func TestNothingIsMeasuredUnlessItIsAskedFor(t *testing.T) {
 	e := open(t, five(t))
 	cycle(t, e, t.Name())
-	require.Nil(t, e.measure)
+	require.Nil(t, e.record.measure)
 	require.Zero(t, e.Measured())
 }
 

@@ -155,7 +155,7 @@ func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock
 	case turn.Joins:
 		lock = n.Lease.joinLocked(c.ttl)
 	case turn.Refused:
-		c.e.counts.taken.Add(1)
+		c.e.record.counts.taken.Add(1)
 		err = errTakenHere
 	case turn.Waits:
 		w = n.queueLocked(c, c.begin)
@@ -287,8 +287,8 @@ func (n *nameState) stopContending(yieldFirst bool) {
 // park passes that on to the next.
 func (c *contender) park(ctx context.Context, w *waiter) (got parked, err error) {
 	n, left := c.state, false
-	c.e.counts.waiting.Add(1)
-	defer c.e.counts.waiting.Add(-1)
+	c.e.record.counts.waiting.Add(1)
+	defer c.e.record.counts.waiting.Add(-1)
 	select {
 	case <-w.Of.ready:
 	case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"muxlock/engine/internal/events"
 	"muxlock/internal/clock"
 	"muxlock/pipeline"
 )
@@ -44,148 +45,166 @@ type Observer struct {
 	Master func(address string, up bool, cause error)
 }
 
-// acquired is called with the shard's mutex held.
-func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
-	count := kinds[l.lease.kind].count
-	e.counts.acquired[count].Add(1)
-	e.counts.held[count].Add(1)
-	if e.measure != nil {
-		e.measure.acquired(l, attempts)
+// A record is what an engine notes of its locks and masters: it counts, it measures, and it queues events for the Observer
+// and the Logger. Its zero value has neither of them.
+type record struct {
+	observer Observer
+	logger   *slog.Logger
+	queue    *events.Queue // nil: neither Observer nor Logger is set
+	measure  *measures     // nil: Config.Measure is not set
+	counts   counters
+
+	releases, renewals, bare, mended events.Warning
+}
+
+func newRecord(cfg *Config) *record {
+	r := &record{logger: cfg.Logger}
+	if cfg.Observer != nil {
+		r.observer = *cfg.Observer
 	}
-	if q := e.events; q != nil && q.observer.Acquired != nil {
+	if cfg.Observer != nil || cfg.Logger != nil {
+		r.releases = events.Warning{Text: "release not confirmed", Level: slog.LevelWarn}
+		r.renewals = events.Warning{Text: "renewal failed", Level: slog.LevelWarn}
+		r.bare = events.Warning{Text: "lock rests on a bare quorum: one more failure ends it", Level: slog.LevelWarn}
+		r.mended = events.Warning{Text: "lock is on more than a quorum again"}
+		r.queue = events.New(cfg.Logger, &r.releases, &r.renewals, &r.bare, &r.mended)
+	}
+	return r
+}
+
+// acquired is called with the shard's mutex held.
+func (r *record) acquired(l *Lock, begin clock.Instant, attempts int) {
+	count := kinds[l.lease.kind].count
+	r.counts.acquired[count].Add(1)
+	r.counts.held[count].Add(1)
+	if r.measure != nil {
+		r.measure.acquired(l, attempts)
+	}
+	if r.observer.Acquired != nil {
 		name, wait := l.Name(), l.since.Sub(begin)
-		q.add(false, func() { q.observer.Acquired(name, wait, attempts) })
+		r.queue.Add(func() { r.observer.Acquired(name, wait, attempts) })
 	}
 }
 
-func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err error) error {
-	if q := e.events; q != nil && q.observer.NotAcquired != nil {
+func (r *record) notAcquired(name string, begin clock.Instant, attempts int, err error) error {
+	if r.observer.NotAcquired != nil {
 		wait := clock.Now().Sub(begin)
-		q.add(false, func() { q.observer.NotAcquired(name, wait, attempts, err) })
+		r.queue.Add(func() { r.observer.NotAcquired(name, wait, attempts, err) })
 	}
 	return err
 }
 
-func (e *Engine) released(l *Lock, at clock.Instant, handedOver, valid bool, err error) {
-	e.counts.release(handedOver, err)
-	if e.measure != nil {
-		e.measure.released(l, at)
+func (r *record) released(l *Lock, at clock.Instant, handedOver, valid bool, err error) {
+	r.counts.release(handedOver, err)
+	if r.measure != nil {
+		r.measure.released(l, at)
 	}
-	q := e.events
-	if q == nil || l.since.IsZero() { // handed over by a waiter that had left
+	if l.since.IsZero() { // handed over by a waiter that had left
 		return
 	}
-	unconfirmed := q.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)
-	took := q.observer.ReleaseTook != nil && !handedOver
-	if q.observer.Released == nil && !took && !unconfirmed {
+	unconfirmed := r.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)
+	took := r.observer.ReleaseTook != nil && !handedOver
+	if r.observer.Released == nil && !took && !unconfirmed {
 		return
 	}
 	name, held, asked := l.Name(), at.Sub(l.since), time.Duration(0)
 	if took {
 		asked = clock.Now().Sub(at)
 	}
-	q.add(false, func() {
-		if q.observer.Released != nil {
-			q.observer.Released(name, held, handedOver, err)
+	r.queue.Add(func() {
+		if r.observer.Released != nil {
+			r.observer.Released(name, held, handedOver, err)
 		}
 		if took {
-			q.observer.ReleaseTook(name, asked, err)
+			r.observer.ReleaseTook(name, asked, err)
 		}
 		if unconfirmed {
-			q.warn(&q.releases, name, err)
+			r.queue.Warn(&r.releases, name, err)
 		}
 	})
 }
 
 // lost may be called with the shard's mutex held, and once for a lock.
-func (e *Engine) lost(l *Lock, cause error) {
+func (r *record) lost(l *Lock, cause error) {
 	if l.since.IsZero() { // its caller does not have it yet
 		return
 	}
 	if !errors.Is(cause, ErrClosed) {
-		e.counts.lost.Add(1)
+		r.counts.lost.Add(1)
 	}
-	q := e.events
-	if q == nil || q.observer.Lost == nil && q.logger == nil {
+	if r.observer.Lost == nil && r.logger == nil {
 		return
 	}
 	name, held := l.Name(), clock.Now().Sub(l.since)
-	q.add(true, func() {
-		if q.observer.Lost != nil {
-			q.observer.Lost(name, held, cause)
+	r.queue.Require("", func() {
+		if r.observer.Lost != nil {
+			r.observer.Lost(name, held, cause)
 		}
-		if q.logger != nil {
-			q.logger.Warn("lock lost", slog.String("lock", name), slog.Duration("held", held), slog.Any("cause", cause))
+		if r.logger != nil {
+			r.logger.Warn("lock lost", slog.String("lock", name), slog.Duration("held", held), slog.Any("cause", cause))
 		}
 	})
 }
 
-func (e *Engine) renewed(name string, err error) {
+func (r *record) renewed(name string, err error) {
 	switch {
 	case err == nil:
-		e.counts.renewed.Add(1)
+		r.counts.renewed.Add(1)
 	case !errors.Is(err, ErrNotHeld): // else it is a loss, and counted there
-		e.counts.renewalsFailed.Add(1)
+		r.counts.renewalsFailed.Add(1)
 	}
-	q := e.events
-	if q == nil || q.observer.Renewed == nil && (q.logger == nil || err == nil) {
+	if r.observer.Renewed == nil && (r.logger == nil || err == nil) {
 		return
 	}
-	q.add(false, func() {
-		if q.observer.Renewed != nil {
-			q.observer.Renewed(name, err)
+	r.queue.Add(func() {
+		if r.observer.Renewed != nil {
+			r.observer.Renewed(name, err)
 		}
-		if q.logger != nil && err != nil {
-			q.warn(&q.renewals, name, err)
+		if r.logger != nil && err != nil {
+			r.queue.Warn(&r.renewals, name, err)
 		}
 	})
 }
 
 // rests notes that a kept lock has come to rest on a bare quorum, or that it no longer does.
-func (q *events) rests(l *lease, bare bool, masters int) {
-	if q == nil || q.logger == nil {
+func (r *record) rests(l *lease, bare bool, masters int) {
+	if r.logger == nil {
 		return
 	}
 	name, of := l.e.cfg.nameOf(l.name), fmt.Errorf("%d of %d masters have it", masters, len(l.e.cfg.Masters))
-	w := &q.mended
+	w := &r.mended
 	if bare {
-		w = &q.bare
+		w = &r.bare
 	}
-	q.add(false, func() { q.warn(w, name, of) })
+	r.queue.Add(func() { r.queue.Warn(w, name, of) })
 }
 
 // assumed logs what all processes that share locks must assume alike. Nothing else would show that two of
 // them do not.
-func (q *events) assumed(c *Config, masters []pipeline.Master) {
-	if q == nil || q.logger == nil {
-		return
-	}
+func (r *record) assumed(c *Config, masters []pipeline.Master) {
 	addresses := make([]string, len(masters))
 	for i, m := range masters {
 		addresses[i] = m.Address
 	}
 	slices.Sort(addresses)
-	maxTTL, wait, durable, fencing := c.MaxTTL, c.restartWait(), c.MastersAreDurable, c.Fencing
-	q.add(false, func() {
-		q.logger.Info("locks assume", slog.Int("masters", len(addresses)), slog.Any("addresses", addresses),
-			slog.Duration("MaxTTL", maxTTL), slog.Duration("restart_wait", wait), slog.Bool("durable", durable), slog.Bool("fencing", fencing))
-	})
+	r.queue.Log(slog.LevelInfo, false, "locks assume", slog.Int("masters", len(addresses)), slog.Any("addresses", addresses),
+		slog.Duration("MaxTTL", c.MaxTTL), slog.Duration("restart_wait", c.restartWait()), slog.Bool("durable", c.MastersAreDurable), slog.Bool("fencing", c.Fencing))
 }
 
 // master is the pipeline's Config.Changed.
-func (q *events) master(address string, up bool, cause error) {
-	if q == nil || q.observer.Master == nil && q.logger == nil {
+func (r *record) master(address string, up bool, cause error) {
+	if r.observer.Master == nil && r.logger == nil {
 		return
 	}
 	if errors.Is(cause, pipeline.ErrReconnected) { // nothing changed
-		q.log(slog.LevelDebug, false, "master connected again", slog.String("master", address), slog.Any("cause", cause))
+		r.queue.Log(slog.LevelDebug, false, "master connected again", slog.String("master", address), slog.Any("cause", cause))
 		return
 	}
-	q.put(true, event{master: address, deliver: func() {
-		if q.observer.Master != nil {
-			q.observer.Master(address, up, cause)
+	r.queue.Require(address, func() {
+		if r.observer.Master != nil {
+			r.observer.Master(address, up, cause)
 		}
-		if q.logger == nil {
+		if r.logger == nil {
 			return
 		}
 		attributes := []any{slog.String("master", address)}
@@ -194,13 +213,13 @@ func (q *events) master(address string, up bool, cause error) {
 		}
 		switch {
 		case !up:
-			q.logger.Warn("master set aside", attributes...)
+			r.logger.Warn("master set aside", attributes...)
 		case errors.Is(cause, ErrConfigMismatch), errors.Is(cause, pipeline.ErrMembersLost): // no time ends that
-			q.logger.Error("master does not vote until somebody acts", attributes...)
+			r.logger.Error("master does not vote until somebody acts", attributes...)
 		case cause != nil:
-			q.logger.Info("master does not vote yet", attributes...)
+			r.logger.Info("master does not vote yet", attributes...)
 		default:
-			q.logger.Info("master votes", attributes...)
+			r.logger.Info("master votes", attributes...)
 		}
-	}})
+	})
 }

@@ -69,7 +69,7 @@ func (n *nameState) passed(e *Engine, req pipeline.Request, out pipeline.Outcome
 	case out.PassedOn == 0:
 		n.notLined()
 	case !req.Line.Open:
-		e.counts.passedOn.Add(1)
+		e.record.counts.passedOn.Add(1)
 	}
 }
 

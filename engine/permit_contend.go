@@ -59,7 +59,7 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	c.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
 	lock, err := c.contend(ctx)
 	if err != nil {
-		return nil, e.notAcquired(name, c.asked, c.made, err)
+		return nil, e.record.notAcquired(name, c.asked, c.made, err)
 	}
 	return lock, nil
 }
@@ -76,7 +76,7 @@ func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 	}()
 	switch {
 	case queues && c.most == 1:
-		c.e.counts.taken.Add(1)
+		c.e.record.counts.taken.Add(1)
 		return nil, errTakenHere
 	case queues:
 		if lock, err := c.wait(ctx, step{}); lock != nil || err != nil {
@@ -102,7 +102,7 @@ func (c *permitContender) end() {
 func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	e := c.e
 	if next.again {
-		e.counts.retries.Add(1)
+		e.record.counts.retries.Add(1)
 	}
 	if c.state == nil {
 		lock, err := c.queue(ctx, true)

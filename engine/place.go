@@ -201,7 +201,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string,
 			}
 			break
 		}
-		e.counts.retries.Add(1)
+		e.record.counts.retries.Add(1)
 	}
 }
 
@@ -283,7 +283,7 @@ func (p *place) failed(out pipeline.Outcome) step {
 	out.Verdict = quorum.NoQuorum
 	c.made-- // it counted when it joined
 	next := c.next(out, 0)
-	c.e.counts.attempt(next, out)
+	c.e.record.counts.attempt(next, out)
 	c.state.failedFor(next.kind)
 	next.failed = newAttemptError(next.kind, anAcquire, len(p.seats), out)
 	return next
@@ -490,6 +490,6 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	} else if errors.Is(err, ErrClosed) {
 		return nil, step{}, err
 	}
-	e.counts.expired.Add(1)
+	e.record.counts.expired.Add(1)
 	return nil, c.retry(ErrExpired), nil
 }

@@ -162,7 +162,7 @@ func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answe
 		for _, change := range changes {
 			change(&cfg)
 		}
-		e := newEngine(cfg.withDefaults(), l, nil)
+		e := newEngine(cfg.withDefaults(), l, new(record))
 		defer time.Sleep(time.Minute)
 		defer e.Close()
 		n, _, _, err := e.names.join(&contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}, begin: clock.Now()}, true)
@@ -196,7 +196,7 @@ func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 func TestLockThatIsPassedOnIsMeasuredAsAHandOver(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-			e.measure = newMeasures()
+			e.record.measure = newMeasures()
 			for m := range 3 {
 				l.hears(m, grantedFor(line.Passed(e.cfg.TTL)))
 			}
@@ -701,7 +701,7 @@ func (c *busyCtx) Value(key any) any {
 }
 
 func TestContextOfWhoIsGrantedTheLockKeepsNoMasterWaiting(t *testing.T) { // in no bubble: there a mutex holds up the clock
-	e := newEngine(Config{Masters: make([]string, 3)}.withDefaults(), &liners{heard: make(map[string]pipeline.Listener)}, nil)
+	e := newEngine(Config{Masters: make([]string, 3)}.withDefaults(), &liners{heard: make(map[string]pipeline.Listener)}, new(record))
 	defer e.Close()
 	c := &contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}}
 	p := c.newPlace(clock.Now())

@@ -44,7 +44,7 @@ func (p full) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, e
 
 func TestAcquireIsRefusedAtTheDoorWhileTheQueueIsFull(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
-		e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), full{s}, nil)
+		e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), full{s}, new(record))
 		defer e.Close()
 		for range 3 {
 			_, err := e.Acquire(t.Context(), "name", 0)
@@ -62,7 +62,7 @@ func TestAcquireIsRefusedAtTheDoorWhileTheQueueIsFull(t *testing.T) {
 
 func TestAcquireThatMayWaitIsNotRefusedAtTheDoor(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
-		e := newEngine(Config{Masters: make([]string, 5), WaitWhenFull: true}.withDefaults(), full{s}, nil)
+		e := newEngine(Config{Masters: make([]string, 5), WaitWhenFull: true}.withDefaults(), full{s}, new(record))
 		defer e.Close()
 		lock, err := e.Acquire(t.Context(), "name", 0)
 		require.NoError(t, err)

@@ -362,7 +362,7 @@ func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), cha
 		for _, change := range changes {
 			change(&cfg)
 		}
-		e := newEngine(cfg.withDefaults(), s, newEvents(&cfg))
+		e := newEngine(cfg.withDefaults(), s, newRecord(&cfg))
 		defer time.Sleep(time.Minute) // what was posted is done
 		defer e.Close()
 		test(t, e, s)

@@ -49,7 +49,7 @@ func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 	valid := redlock.Validity(ttl, 0, redlock.DefaultDrift)
 	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
 		p := &queued{s, wait}
-		e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), p, nil)
+		e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), p, new(record))
 		defer e.Close()
 		begin := time.Now()
 		lock, err := e.TryAcquire(t.Context(), "name", ttl)

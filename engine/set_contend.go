@@ -58,7 +58,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 		if err = e.unlessKnown(c.name, errUnanswered, err); !errors.Is(err, ErrDenied) { // the masters do not say which name that is
 			err = ofName(name, err)
 		}
-		err = e.notAcquired(name, c.asked, c.made, err)
+		err = e.record.notAcquired(name, c.asked, c.made, err)
 	}
 	c.leave()
 	c.leaveReaders(err != nil)
@@ -113,7 +113,7 @@ func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error
 			continue
 		} else if c.most == 1 {
 			c.name, err = key, errTakenHere
-			c.e.counts.taken.Add(1)
+			c.e.record.counts.taken.Add(1)
 		}
 		for _, mine := range c.states[:i] {
 			mine.Asks = mine == c.turn

@@ -398,7 +398,7 @@ func TestWriterThatWaitsKeepsNewReadersOut(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				var readers sync.WaitGroup
 				for range 3 {
-					elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+					elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
 					defer elsewhere.Close()
 					readers.Go(func() {
 						for ctx.Err() == nil {
@@ -430,7 +430,7 @@ func TestWriterThatWaitsKeepsNewReadersOut(t *testing.T) {
 func TestReaderBehindAWriterAsksAgainWhenTheIntentEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		open := func() *Engine {
-			e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+			e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
 			t.Cleanup(func() { e.Close() })
 			return e
 		}

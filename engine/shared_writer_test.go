@@ -24,7 +24,7 @@ type meeting struct {
 // inMeeting runs fn in a bubble, after e has kept readers of "name" out for longer than it will leave it to them.
 func inMeeting(t *testing.T, fn func(t *testing.T, m meeting)) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		m := meeting{e, newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil), s}
+		m := meeting{e, newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record)), s}
 		defer m.elsewhere.Close()
 		m.write(t, 2*intendAfter, intendAfter)
 		fn(t, m)
@@ -180,7 +180,7 @@ func TestSetLeavesNoIntentAtANameThatKeepsItNoMore(t *testing.T) {
 // A lease that was lost was not released. Bubbles begin long before the clock of this machine did.
 func TestWriterThatLostItsLockLeavesReadersNoMoreTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
+		elsewhere := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
 		defer elsewhere.Close()
 		reader := mustAcquireShared(t, elsewhere, "name", 0)
 		written := goAcquire(t.Context(), e, time.Second)
@@ -200,7 +200,7 @@ func TestWriterThatLostItsLockLeavesReadersNoMoreTime(t *testing.T) {
 // The reader finds a writer at some masters only, so that it looks as if others had split the vote.
 func TestReaderThatSomeMastersLetInWaitsForTheWriter(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		other := newEngine(e.cfg, bareQuorum{s}, nil)
+		other := newEngine(e.cfg, bareQuorum{s}, new(record))
 		defer other.Close()
 		lock := mustAcquire(t, e, "name", 0)
 		reading := goAcquireShared(t.Context(), other, 0)

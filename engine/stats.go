@@ -116,7 +116,7 @@ func (c *counters) release(handedOver bool, err error) {
 func (e *Engine) Stats() Stats { return e.stats(e.pipe.Stats()) }
 
 func (e *Engine) stats(p pipeline.Stats) Stats {
-	c := &e.counts
+	c := &e.record.counts
 	s := Stats{
 		AcquiredShared: c.acquired[sharedLocks].Load(), AcquiredPermits: c.acquired[permitLocks].Load(),
 		HeldShared: int(c.held[sharedLocks].Load()), HeldPermits: int(c.held[permitLocks].Load()), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
@@ -124,7 +124,7 @@ func (e *Engine) stats(p pipeline.Stats) Stats {
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), PassedOn: c.passedOn.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
 		Eroded: e.keeper.erodedNow(), Healed: c.healed.Load(),
-		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
+		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.record.queue.Dropped(), Waiting: int(c.waiting.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}

@@ -82,7 +82,7 @@ func TestStrangerThatPollsGetsAQuarterOfAFairShareAtLeast(t *testing.T) {
 			s.set(func() { s.delay = 300 * time.Microsecond })
 			es := []*Engine{e}
 			if engines == 2 {
-				other := newEngine(e.cfg, s, nil)
+				other := newEngine(e.cfg, s, new(record))
 				defer other.Close()
 				es = append(es, other)
 			}
@@ -104,7 +104,7 @@ func TestStrangerThatPollsGetsAQuarterOfAFairShareAtLeast(t *testing.T) {
 func TestWithoutStrangersNoNameIsLeftAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 300 * time.Microsecond })
-		other := newEngine(e.cfg, s, nil)
+		other := newEngine(e.cfg, s, new(record))
 		defer other.Close()
 		wanted(t, s, 0, e, other)
 		require.NotZero(t, e.looked.Load()+other.looked.Load(), "each looks who has it")

@@ -338,9 +338,9 @@ var engines = []fault{
 		tests: "engine TestNoCallWaitsForAMutexThatItsOwnCallerHas",
 	},
 	{
-		what: "a user's observer runs where a call waits", file: "engine/events.go",
-		old: "*into = append(*into, added)\n\twake(q.wakeup)", new: "_ = into\n\tadded.deliver()",
-		tests: "engine TestEventsAreDeliveredInOrderAndBlockNobody",
+		what: "a user's observer runs where a call waits", file: "engine/internal/events/queue.go",
+		old: "*into = append(*into, added)\n\tq.changed.Signal()", new: "_ = into\n\tadded.deliver()",
+		tests: "engine/internal/events TestEventsAreDeliveredInOrderAndBlockNobody",
 	},
 	{
 		what: "the keeper sleeps through a suspend", file: "engine/keeper.go",
