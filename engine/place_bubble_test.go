@@ -78,7 +78,7 @@ func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome
 		case 0:
 			out.Tally.Unknown++
 			continue
-		case pipeline.Granted, pipeline.Has:
+		case line.Granted, line.Has:
 			out.Tally.Granted++
 		default:
 			out.Tally.Refused++
@@ -146,11 +146,11 @@ const ours = "AAAAAAAAAAAAAAAAAAAAAA==@other"
 func all(a pipeline.Answer) []pipeline.Answer { return []pipeline.Answer{a, a, a, a, a} }
 
 func inLineBehind(value string) pipeline.Answer {
-	return pipeline.Answer{Kind: pipeline.InLine, Rank: 1, Value: value}
+	return pipeline.Answer{Kind: line.InLine, Rank: 1, Value: value}
 }
 
 func grantedFor(d time.Duration) pipeline.Answer {
-	return pipeline.Answer{Kind: pipeline.Granted, Lease: d, Version: 1}
+	return pipeline.Answer{Kind: line.Granted, Lease: d, Version: 1}
 }
 
 // standing runs a test with an engine whose Acquire of "name" stands in line, known to be contended.
@@ -208,17 +208,16 @@ func TestLockThatIsPassedOnIsMeasuredAsAHandOver(t *testing.T) {
 }
 
 func TestVotesThatAreSplitAreSettled(t *testing.T) {
-	has := pipeline.Answer{Kind: pipeline.Has, Lease: 9 * time.Second}
+	has := pipeline.Answer{Kind: line.Has, Lease: 9 * time.Second}
 	for name, c := range map[string]struct {
 		answers []pipeline.Answer // by those that granted, and those that did not
 		asks    int               // in a fifth of a second
 		leader  string            // the token is passed to this one
 		nobody  bool              // to nobody
 	}{
-		"ours are the most":   {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("b"), inLineBehind("c")}, 2 + mostSettled + 1, "", false},
-		"another has more":    {[]pipeline.Answer{has, inLineBehind("a"), inLineBehind("a"), inLineBehind("b"), {}}, 3, "a", false},
-		"another has as many": {[]pipeline.Answer{has, has, inLineBehind("!"), inLineBehind("!"), inLineBehind("b")}, 3, "!", false}, // it sorts before tokens
-		"another has it":      {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("a"), inLineBehind("a")}, 3, "", true},
+		"ours are the most": {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("b"), inLineBehind("c")}, 2 + 4 + 1, "", false},
+		"another has more":  {[]pipeline.Answer{has, inLineBehind("a"), inLineBehind("a"), inLineBehind("b"), {}}, 3, "a", false},
+		"another has it":    {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("a"), inLineBehind("a")}, 3, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := ""
@@ -252,79 +251,11 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 	}
 }
 
-func TestWaiterAsksToBeGrantedOnlyWhatItCouldHold(t *testing.T) {
-	free, has, its := inLineBehind(""), pipeline.Answer{Kind: pipeline.Has, Lease: e10}, inLineBehind(ours)
-	for name, c := range map[string]struct {
-		answers []pipeline.Answer // to all but the first two requests
-		asks    int               // beyond these, at least
-		queued  []bool            // of these
-	}{
-		"a minority is free":               {[]pipeline.Answer{free, free, its, its, its}, 2, []bool{true, true}},
-		"who does not answer is not free":  {[]pipeline.Answer{free, free, {}, its, its}, 2, []bool{true, true}},
-		"readers are not free":             {[]pipeline.Answer{free, free, inLineBehind(pipeline.Readers), its, its}, 2, []bool{true, true}},
-		"a quorum is free":                 {[]pipeline.Answer{its, its, free, free, free}, 3, []bool{true, false, false}},
-		"with a grant of ours it would be": {[]pipeline.Answer{its, its, free, free, has}, 2, []bool{true, false}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-				if n <= 2 {
-					return all(its)
-				}
-				return c.answers
-			}
-			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-				time.Sleep(1700 * time.Millisecond)
-				require.False(t, l.requests()[0].Line.Queued, "nothing is known")
-				require.True(t, l.requests()[1].Line.Queued)
-				require.GreaterOrEqual(t, l.asked(), 2+len(c.queued), "%v", l.times())
-				for i, queued := range c.queued {
-					require.Equal(t, queued, l.requests()[2+i].Line.Queued, "request %d", 2+i)
-				}
-				require.GreaterOrEqual(t, l.asked(), 2+c.asks)
-				if !c.queued[1] {
-					require.Equal(t, time.Millisecond, l.times()[3].Sub(l.times()[2]), "at once: the answer takes as long")
-				}
-				requireOpen(t, got, "nobody granted it")
-			})
-		})
-	}
-}
-
-// An alarm is no more than a guess, since each renewal raises one. A stopped master would carry out the request when it goes on,
-// and keep the name from the holder who lost it there.
-func TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted(t *testing.T) {
-	for name, c := range map[string]struct {
-		rank   int
-		heard  pipeline.AnswerKind // by a quorum
-		queued bool
-	}{
-		"an alarm":                 {0, 0, true},
-		"the name is left open":    {1, pipeline.Opened, false},
-		"a quorum says it is free": {1, pipeline.Free, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			standing(t, func(int, pipeline.Request) []pipeline.Answer {
-				return all(pipeline.Answer{Kind: pipeline.InLine, Rank: c.rank, Value: ours})
-			}, func(t *testing.T, l *liners, _ *Engine, _ <-chan acquired) {
-				time.Sleep(2 * time.Millisecond) // it has the answers
-				for m := range 3 {
-					if c.heard != 0 {
-						l.hears(m, pipeline.Answer{Kind: c.heard})
-					}
-				}
-				time.Sleep(30 * time.Millisecond)
-				require.GreaterOrEqual(t, l.asked(), 2)
-				require.Equal(t, c.queued, l.requests()[1].Line.Queued)
-			})
-		})
-	}
-}
-
 func TestPlaceThatAMasterLostBesideALockIsOfferedToNobody(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		a := all(inLineBehind(ours))
 		if n%2 == 0 {
-			a[4] = pipeline.Answer{Kind: pipeline.Missing}
+			a[4] = pipeline.Answer{Kind: line.Missing}
 		}
 		return a
 	}
@@ -341,43 +272,11 @@ func TestPlaceThatAMasterLostBesideALockIsOfferedToNobody(t *testing.T) {
 	}, func(c *Config) { c.MaxAttempts = 2 })
 }
 
-func TestTokenThatNobodyGivesUpKeepsNobodyAskingAllTheTime(t *testing.T) {
-	for name, token := range map[string]string{"it leads": "!", "we lead": "~"} { // they sort before and after tokens
-		t.Run(name, func(t *testing.T) {
-			var left atomic.Value
-			left.Store(token)
-			answers := func(int, pipeline.Request) []pipeline.Answer {
-				its := inLineBehind(left.Load().(string))
-				return []pipeline.Answer{grantedFor(e10), grantedFor(e10), its, its, {}}
-			}
-			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-				shortest := func(times []time.Time) time.Duration {
-					d := time.Hour
-					for i := range times[1:] {
-						d = min(d, times[i+1].Sub(times[i]))
-					}
-					return d
-				}
-				time.Sleep(3 * time.Second)
-				before := l.asked()
-				time.Sleep(4 * time.Second)
-				require.Less(t, l.asked()-before, 20, "requests in 4 s")
-				require.Greater(t, shortest(l.times()[before:]), 100*time.Millisecond)
-				before = l.asked()
-				left.Store(token + "another")
-				time.Sleep(4 * time.Second)
-				require.Less(t, shortest(l.times()[before:]), 20*time.Millisecond, "it starts over")
-				requireOpen(t, got, "two of five are no lock")
-			})
-		})
-	}
-}
-
 func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		a := all(inLineBehind(ours))
 		if n == 2 {
-			a[4] = pipeline.Answer{Kind: pipeline.Missing}
+			a[4] = pipeline.Answer{Kind: line.Missing}
 		}
 		return a
 	}
@@ -414,8 +313,8 @@ func TestTooFewAnswersEndAPlace(t *testing.T) {
 const e10 = 10 * time.Second
 
 func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
-	for kind, within := range map[pipeline.AnswerKind][2]time.Duration{
-		pipeline.Opened: {openFor, openFor * 3 / 2}, pipeline.Free: {settleIn, settleIn + 5*time.Millisecond},
+	for kind, within := range map[line.Kind][2]time.Duration{
+		line.Opened: {line.OpenFor, line.OpenFor * 3 / 2}, line.Free: {line.ShortHold, line.ShortHold + 5*time.Millisecond},
 	} {
 		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
@@ -426,8 +325,8 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 				}
 				time.Sleep(50 * time.Millisecond)
 				require.Equal(t, 2, l.asked(), "once, however many masters say so")
-				require.EqualValues(t, map[pipeline.AnswerKind]int{pipeline.Opened: 5}[kind], l.looks.Load())
-				require.Equal(t, kind == pipeline.Opened, l.requests()[1].Line.Told)
+				require.EqualValues(t, map[line.Kind]int{line.Opened: 5}[kind], l.looks.Load())
+				require.Equal(t, kind == line.Opened, l.requests()[1].Line.Told)
 				require.GreaterOrEqual(t, l.times()[1].Sub(told), within[0])
 				require.LessOrEqual(t, l.times()[1].Sub(told), within[1])
 				time.Sleep(time.Second)
@@ -440,40 +339,15 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 func TestFirstInLineWatchesTheName(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		if n == 1 {
-			return all(pipeline.Answer{Kind: pipeline.InLine, Rank: 0, Value: ours})
+			return all(pipeline.Answer{Kind: line.InLine, Rank: 0, Value: ours})
 		}
 		return all(grantedFor(e10))
 	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		requireGot(t, got) // at once: the name is free, for Await
-		require.GreaterOrEqual(t, l.times()[1].Sub(l.times()[0]), settleIn)
-		require.LessOrEqual(t, l.times()[1].Sub(l.times()[0]), settleIn+5*time.Millisecond)
+		require.GreaterOrEqual(t, l.times()[1].Sub(l.times()[0]), line.ShortHold)
+		require.LessOrEqual(t, l.times()[1].Sub(l.times()[0]), line.ShortHold+5*time.Millisecond)
 	})
-}
-
-func TestWhoIsBehindManyThatAreGoneAsksAgainWhileTheLineGetsShorter(t *testing.T) {
-	for name, c := range map[string]struct {
-		shorter, asks int // by so much with each request; in 0.45 s
-	}{"they are gone": {8, 8}, "the first is there, but does not ask": {0, 2}} {
-		t.Run(name, func(t *testing.T) {
-			answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-				rank := 64 - n*c.shorter
-				if rank <= 0 {
-					return all(grantedFor(e10))
-				}
-				return all(pipeline.Answer{Kind: pipeline.InLine, Rank: rank})
-			}
-			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-				time.Sleep(450 * time.Millisecond)
-				require.Equal(t, c.asks, l.asked())
-				if c.shorter == 0 {
-					requireOpen(t, got, "it is its turn")
-					return
-				}
-				requireGot(t, got)
-			})
-		})
-	}
 }
 
 func TestWhoLeavesTheLineSaysOnceWhyThereIsNoLock(t *testing.T) {
@@ -500,7 +374,7 @@ func TestGrantsThatComeAfterTheCallerLeftAreNoLock(t *testing.T) {
 			}
 			require.Len(t, l.passed(), 1)
 			require.Empty(t, l.listeners())
-			require.Zero(t, line.Live(at.(*place).seats, clock.Now(), false))
+			require.Equal(t, make([]line.Seat[clock.Instant], 5), at.(*place).waiter.Seats)
 		})
 }
 
@@ -529,19 +403,6 @@ func TestLockWhoseFencingTokenTooFewStoreIsRaised(t *testing.T) {
 			require.NotEmpty(t, l.passed(), "nobody has the key: the raise is refused")
 		}, func(c *Config) { c.Fencing = true })
 	}
-}
-
-func TestGrantsThatRunOutBeforeTheOthersComeAreNoLock(t *testing.T) {
-	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
-		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-			l.hears(0, grantedFor(300*time.Millisecond))
-			time.Sleep(300 * time.Millisecond)
-			l.hears(1, grantedFor(e10))
-			l.hears(2, grantedFor(e10))
-			requireOpen(t, got, "one of three has run out")
-			l.hears(3, grantedFor(e10))
-			requireGot(t, got)
-		})
 }
 
 func TestAPassProposesALargerFencingToken(t *testing.T) {
@@ -704,8 +565,10 @@ func TestContextOfWhoIsGrantedTheLockKeepsNoMasterWaiting(t *testing.T) { // in 
 	e := newEngine(Config{Masters: make([]string, 3)}.withDefaults(), &liners{heard: make(map[string]pipeline.Listener)}, new(record))
 	defer e.Close()
 	c := &contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}}
-	p := c.newPlace(clock.Now())
-	p.rules.Ask(clock.Now())
+	w := line.Waiter[string, clock.Instant]{Terms: line.Terms[clock.Instant]{TTL: e.cfg.TTL, Masters: 3, Quorum: 2}}
+	p := c.newPlace(t.Context(), w.Join("token"))
+	defer p.cancel()
+	p.waiter.Request(clock.Now())
 	ctx := &busyCtx{Context: t.Context(), done: make(chan struct{})}
 	defer close(ctx.done)
 	asking, cancel := context.WithCancel(ctx)
@@ -726,22 +589,6 @@ func TestContextOfWhoIsGrantedTheLockKeepsNoMasterWaiting(t *testing.T) { // in 
 	}
 }
 
-func TestGrantsWhoseFencingTokensWereLostAreGivenUp(t *testing.T) {
-	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-		if n == 2 {
-			return all(pipeline.Answer{Kind: pipeline.Has, Lease: time.Second})
-		}
-		return all(inLineBehind(ours))
-	}
-	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-		time.Sleep(600 * time.Millisecond)
-		require.Equal(t, 3, l.asked())
-		require.False(t, l.requests()[2].Line.Stay)
-		require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
-		requireOpen(t, got, "no fencing token is known")
-	}, func(c *Config) { c.Fencing = true })
-}
-
 func TestOneOfTwoMastersWithoutALineIsNoHotLoop(t *testing.T) {
 	answers := func(int, pipeline.Request) []pipeline.Answer { return []pipeline.Answer{inLineBehind(ours), {}} }
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
@@ -757,7 +604,7 @@ func TestShortLeaseIsRenewedBeforeItsHolderIsWarnedAndInTime(t *testing.T) {
 	r.warn = 3 * time.Second
 	do, again := r.next(now)
 	require.Equal(t, idle, do)
-	require.Equal(t, now.Add(settleIn), again)
+	require.Equal(t, now.Add(line.ShortHold), again)
 	do, _ = r.next(again)
 	require.Equal(t, renew, do)
 	answered := again.Add(time.Millisecond)
@@ -781,7 +628,7 @@ func TestShortLeaseIsRenewedBeforeItsHolderIsWarnedAndInTime(t *testing.T) {
 }
 
 func TestPlaceThatIsGivenUpIsOneOfMaxAttempts(t *testing.T) {
-	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(pipeline.Answer{Kind: pipeline.Missing}) },
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(pipeline.Answer{Kind: line.Missing}) },
 		func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
 			a := <-got
 			require.ErrorIs(t, a.err, ErrTaken)
@@ -798,7 +645,7 @@ func TestWhoMayAskAFewTimesStandsInLineForAsLongAsItTakes(t *testing.T) {
 		func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
 			time.Sleep(time.Hour)
 			for m := range 3 {
-				l.hears(m, pipeline.Answer{Kind: pipeline.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
+				l.hears(m, pipeline.Answer{Kind: line.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
 			}
 			requireGot(t, got)
 			require.Empty(t, l.passed())

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/line"
 	"muxlock/internal/redlock"
 )
 
@@ -126,7 +127,7 @@ func (r *renewal) passedOn(until, now clock.Instant) {
 	r.until = until
 	left := until.Left(now)
 	if r.short = left < r.ttl/2; r.short {
-		r.renewAt = now.Add(min(settleIn, left/4))
+		r.renewAt = now.Add(min(line.ShortHold, left/4))
 	}
 }
 

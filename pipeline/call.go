@@ -19,7 +19,6 @@ type (
 	Line        = conn.Line
 	Answer      = conn.Answer
 	Value       = conn.Value
-	AnswerKind  = conn.AnswerKind
 	Master      = conn.Master
 	MasterError = conn.MasterError
 	Setup       = membership.Setup
@@ -33,14 +32,7 @@ const (
 	Pass    = conn.Pass
 	Intend  = conn.Intend
 
-	Granted = conn.Granted
-	Has     = conn.Has
-	InLine  = conn.InLine
-	Missing = conn.Missing
-	Opened  = conn.Opened
-	Free    = conn.Free
-	Readers = conn.Readers
-
+	Readers        = conn.Readers
 	OriginUnknown  = conn.OriginUnknown
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix

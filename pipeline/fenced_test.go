@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
@@ -160,7 +161,7 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 		inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
 			require.True(t, b.started().Lines(t.Context()))
 			ask := func(op Op) Outcome {
-				out, err := b.p.Do(t.Context(), Request{Op: op, Name: "a", Token: "t", TTL: testWait, Origin: OriginForeign, Shared: q.Shared, Line: &Line{Version: 1}})
+				out, err := b.p.Do(t.Context(), Request{Op: op, Name: "a", Token: "t", TTL: testWait, Origin: OriginForeign, Shared: q.Shared, Line: &Line{Request: line.Request{Version: 1}}})
 				require.NoError(t, err)
 				return out
 			}

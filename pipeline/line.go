@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/internal/limits"
+	"muxlock/internal/line"
 	"muxlock/internal/resp"
 	"muxlock/internal/token"
 	"muxlock/pipeline/internal/conn"
@@ -126,7 +127,7 @@ func (m *master) prepareLocked(now time.Time) {
 func (m *master) subscribeLocked(now time.Time) {
 	holder, next := token.New(), token.New()
 	add := func(b *conn.Batch, op Op, t string) {
-		line := &Line{Version: 1, Lease: time.Second, Stale: time.Second}
+		line := &Line{Request: line.Request{Version: 1, Lease: time.Second, Stale: time.Second}}
 		b.InLine(&Request{Op: op, Name: m.channel, Token: t, TTL: time.Second, Line: line}, m.channel, "")
 	}
 	e := &maintenance{}
@@ -232,7 +233,7 @@ func (m *master) pushed(channel, message string) {
 	if !ok || channel != m.channel || len(message) > mostPushed {
 		return
 	}
-	if a.Kind == conn.Granted && m.p.set == nil && time.Since(m.since) > tickPeriod {
+	if a.Kind == line.Granted && m.p.set == nil && time.Since(m.since) > tickPeriod {
 		if len(m.held) < mostHeld {
 			m.held = append(m.held, message)
 		}
@@ -245,7 +246,7 @@ func (m *master) pushed(channel, message string) {
 }
 
 func (m *master) grants(token string, a Answer) {
-	if a.Kind == conn.Granted && (m.p.set != nil && m.notMarked(a.Mark) != nil || m.p.set == nil && m.notVotingNow() != nil) {
+	if a.Kind == line.Granted && (m.p.set != nil && m.notMarked(a.Mark) != nil || m.p.set == nil && m.notVotingNow() != nil) {
 		return
 	}
 	m.p.hears(m, token, a)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
@@ -34,7 +35,7 @@ func stand(t *testing.T, p *Pipeline, name, token string) (Outcome, heard) {
 	t.Helper()
 	h := make(heard, 64)
 	p.Listen(name, token, h)
-	out, err := p.Do(context.Background(), waitOf(name, token, &Line{Version: 1}))
+	out, err := p.Do(context.Background(), waitOf(name, token, &Line{Request: line.Request{Version: 1}}))
 	require.NoError(t, err)
 	return out, h
 }
@@ -52,7 +53,7 @@ func passOf(name, token string, origin Origin) Request {
 func (h heard) grants(n int) (from map[int]Answer) {
 	from = make(map[int]Answer)
 	for len(from) < n {
-		if a := <-h; a.Kind == conn.Granted {
+		if a := <-h; a.Kind == line.Granted {
 			from[a.Rank] = a
 		}
 	}
@@ -173,7 +174,7 @@ func (b *lineBubble) passed(after time.Duration, before func()) (h heard) {
 	waits, h := stand(b.T, next, "n", "t2")
 	require.Equal(b, quorum.Denied, waits.Verdict)
 	for range b.servers {
-		require.Equal(b, conn.InLine, (<-h).Kind)
+		require.Equal(b, line.InLine, (<-h).Kind)
 	}
 	time.Sleep(after)
 	before()
@@ -199,7 +200,7 @@ func TestCheckVouchesFromWhenItWasSent(t *testing.T) {
 		m.vouched(time.Now().Add(-2 * tickPeriod))
 		m.pushed(m.channel, "g\nt\n1\n2000\n0\n-\n-\n-")
 		require.Empty(t, h, "the master may be another since")
-		require.Equal(t, conn.Granted, (<-h).Kind, "with the next check")
+		require.Equal(t, line.Granted, (<-h).Kind, "with the next check")
 	})
 }
 
@@ -233,10 +234,10 @@ func TestMasterThatDoesNotVoteGrantsNothing(t *testing.T) {
 	inLineBubble(t, func(t *testing.T, b *lineBubble) {
 		m, h := b.listening()
 		m.server.VotesFrom = time.Now().Add(time.Minute)
-		m.grants("t", Answer{Kind: conn.Granted})
+		m.grants("t", Answer{Kind: line.Granted})
 		require.Empty(t, h)
 		m.server.VotesFrom = time.Time{}
-		m.grants("t", Answer{Kind: conn.Granted})
+		m.grants("t", Answer{Kind: line.Granted})
 		require.Len(t, h, 1)
 	})
 }
@@ -321,7 +322,7 @@ func TestWaitIsDroppedWithItsPassWhereItWasNotSent(t *testing.T) {
 		h := make(heard, 64)
 		p.Listen("n", "t", h)
 		time.AfterFunc(500*time.Microsecond, cancel) // it is on its way
-		_, err := p.Do(ctx, waitOf("n", "t", &Line{Version: 1}))
+		_, err := p.Do(ctx, waitOf("n", "t", &Line{Request: line.Request{Version: 1}}))
 		require.ErrorIs(t, err, context.Canceled)
 		time.Sleep(time.Second)
 		for i, s := range b.servers {
@@ -422,7 +423,7 @@ func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
 		waits, h = stand(t, holder, "n", "t3")
 		require.Equal(t, quorum.Denied, waits.Verdict)
 		for range 3 {
-			require.Equal(t, conn.InLine, (<-h).Kind)
+			require.Equal(t, line.InLine, (<-h).Kind)
 		}
 		b.servers[0].Set(conn.MarkKey, "another")
 		_, err = next.Do(t.Context(), passOf("n", "t2", waits.Origin))

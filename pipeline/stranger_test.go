@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/fencing"
+	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
@@ -123,10 +124,10 @@ func TestGrantByPushOfAStrangerDoesNotCount(t *testing.T) {
 	m.p.quorum = 1
 	h := make(heard, 2)
 	m.p.Listen("name", "token", h)
-	m.grants("token", Answer{Kind: conn.Granted})
+	m.grants("token", Answer{Kind: line.Granted})
 	require.Len(t, h, 1)
 	m.metLocked(membership.Look{Shown: fencing.NewSet("x", time.Second, []string{"a", "b", "c"}).String()})
-	m.grants("token", Answer{Kind: conn.Granted})
+	m.grants("token", Answer{Kind: line.Granted})
 	require.Len(t, h, 1)
 	require.ErrorIs(t, m.notVotingNow(), ErrConfigMismatch)
 	_, mismatched := m.p.foreignLocked()

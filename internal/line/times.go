@@ -20,11 +20,11 @@ const (
 // Passed returns the lease that may be passed to a waiter.
 func Passed(ttl time.Duration) time.Duration { return min(ttl/3*2, longestPassed) }
 
-// Stale returns the greatest age of an entry that a lock is passed to.
-func Stale(ttl time.Duration) time.Duration { return Passed(ttl) / 2 }
+// stale returns the greatest age of an entry that a lock is passed to.
+func stale(ttl time.Duration) time.Duration { return Passed(ttl) / 2 }
 
-// StayAfter returns how long after a request a waiter sends the next one, unless it has reason to send it sooner. A ttl
+// stayAfter returns how long after a request a waiter sends the next one, unless it has reason to send it sooner. A ttl
 // below 48 ms, six times the least stay, is for near masters: the entry is stale before the next request, for a part of the time.
-func StayAfter(waited, ttl time.Duration) time.Duration {
+func stayAfter(waited, ttl time.Duration) time.Duration {
 	return max(leastStay, min(max(shortestStay, waited/4), longestStay, ttl/6))
 }

@@ -219,8 +219,8 @@
 //
 //	a holder and one waiter                                                       98
 //	a holder and two waiters                                                  12,161
-//	the holder is gone, one waiter                                               399
-//	the holder is gone, two waiters                                          421,130
+//	the holder is gone, one waiter                                               347
+//	the holder is gone, two waiters                                          279,738
 //
 // TestEachRuleOfRoomIsNeeded leaves out one rule at a time. No search shows how soon a master is healed: when a heal is tried
 // again, when a lease is renewed, and when a waiter asks again is for tests of the engine.

@@ -135,22 +135,20 @@ type lineAsk struct {
 	join, stay uint8 // version of a request that is under way; 0: none
 	grant      offer // an answer or push under way about the grant
 	more       offer // an answer under way: the key has the token already
-	seat       struct {
-		granted     bool
-		ends, fence uint8
-	}
-	mark    uint8 // the master's mark, as the client knows it
-	extend  delivery
-	heal    bool // under way
-	decided bool // the grant was seen when the token was decided
-	stored  bool // the grant was the token
+	seat       struct{ ends, fence uint8 }
+	mark       uint8 // the master's mark, as the client knows it
+	extend     delivery
+	heal       bool // under way
+	decided    bool // the grant was seen when the token was decided
+	stored     bool // the grant was the token
 }
 
 // An offer tells a waiter of a grant. Version 0: there is none.
 type offer struct{ version, lease, fence, mark uint8 }
 
-func (t tick) Reached(now tick) bool    { return now >= t }
-func (t tick) Add(d time.Duration) tick { return t + tick(d) }
+func (t tick) Reached(now tick) bool       { return now >= t }
+func (t tick) Left(now tick) time.Duration { return time.Duration(t) - time.Duration(now) }
+func (t tick) Add(d time.Duration) tick    { return t + tick(d) }
 
 func (m *lineModel) quorum() int {
 	if m.Fault == quorumTooSmall {
@@ -164,18 +162,22 @@ func (m *lineModel) plain(a int) bool { return m.Plain&(1<<a) != 0 }
 // A lineSearch visits every state of a lineModel.
 type lineSearch struct {
 	explorer[lineState]
-	m *lineModel
+	m     *lineModel
+	blank line.Waiter[uint8, tick] // see waiter
 }
 
 // Search searches a model completely, or until a property does not hold.
 func (m *lineModel) Search() Result {
 	x := &lineSearch{m: m}
+	x.blank.Terms = line.Terms[tick]{Masters: masters, Quorum: m.quorum(), Fenced: m.Fencing && m.Fault != unknownFenceCounts}
+	x.blank = x.blank.Join(0)
 	x.explorer = explorer[lineState]{steps: x.steps, forget: m.forget, enter: x.enter, text: (*lineState).String}
-	return x.search(m.Most, m.start())
+	return x.search(m.Most, x.start())
 }
 
 // start returns the state in which a search begins.
-func (m *lineModel) start() (s lineState) {
+func (x *lineSearch) start() (s lineState) {
+	m := x.m
 	for i := range masters {
 		s.columns[i].mark = 1
 	}
@@ -187,7 +189,7 @@ func (m *lineModel) start() (s lineState) {
 	}
 	for a := range 1 + m.InLine {
 		s.attempts[a].phase = asking
-		m.asks(&s, a, func(q *lineAsk, version uint8) { q.join = version })
+		x.asks(&s, a, func(q *lineAsk, version uint8) { q.join = version })
 		for i := range masters {
 			if a > 0 {
 				s.columns[i].asks[a].join, s.columns[i].line[a] = 0, lineEntry{version: 1}
@@ -248,12 +250,12 @@ func (m *lineModel) forget(s *lineState) {
 				q.grant.dropIfOver(at, s.now)
 				q.more.dropIfOver(at, s.now)
 			}
-			if q.seat.granted && q.seat.ends <= s.now && m.Fault != deadGrantCounts {
-				q.seat.granted, q.seat.ends, q.seat.fence = false, 0, 0
+			if q.seat.ends <= s.now && m.Fault != deadGrantCounts {
+				q.seat.ends, q.seat.fence = 0, 0
 			}
 			if at.phase == held || at.phase == ended && m.Fault != countsGivenUp {
 				q.grant, q.more = offer{}, offer{}
-				q.seat.granted, q.seat.ends, q.seat.fence = false, 0, 0
+				q.seat.ends, q.seat.fence = 0, 0
 				q.decided, q.stored = false, false
 				if !at.extending && (at.phase == ended || q.extend == acknowledged) {
 					q.extend = notSent
@@ -267,7 +269,7 @@ func (m *lineModel) forget(s *lineState) {
 func (m *lineModel) ends(at *lineAttempt) {
 	place := at.place
 	*at = lineAttempt{phase: ended, token: at.token}
-	if at.place.GiveUp(); m.Fault == countsGivenUp {
+	if at.place.End(); m.Fault == countsGivenUp {
 		at.place = place
 	}
 }

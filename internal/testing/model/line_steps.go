@@ -46,14 +46,14 @@ func (x *lineSearch) attempt(a int) {
 		}
 		t := *s
 		t.attempts[a].phase, t.attempts[a].floor = asking, largest(t.counted)
-		m.asks(&t, a, func(q *lineAsk, version uint8) { q.join = version })
+		x.asks(&t, a, func(q *lineAsk, version uint8) { q.join = version })
 		x.goes(&t, step{"joins", by, -1, 0})
 		return
 	case asking:
 		if at.stays < m.Stays && !m.plain(a) {
 			t := *s
 			t.attempts[a].stays++
-			m.asks(&t, a, func(q *lineAsk, version uint8) { q.stay = version })
+			x.asks(&t, a, func(q *lineAsk, version uint8) { q.stay = version })
 			x.goes(&t, step{"stays", by, -1, 0})
 		}
 		x.decide(a)
@@ -77,69 +77,70 @@ func (x *lineSearch) attempt(a int) {
 }
 
 // asks sends a request to the masters that vote.
-func (m *lineModel) asks(t *lineState, a int, send func(q *lineAsk, version uint8)) {
-	version := uint8(t.attempts[a].place.Ask(tick(t.now)))
+func (x *lineSearch) asks(t *lineState, a int, send func(q *lineAsk, version uint8)) {
+	m, w := x.m, x.waiter(t, a)
+	r, _ := w.Request(tick(t.now))
+	t.attempts[a].place = w.Place
 	for i := range masters {
 		if c := &t.columns[i]; m.votes(t, c) {
 			if m.Fencing {
 				c.asks[a].mark = c.mark
 			}
-			send(&c.asks[a], version)
+			send(&c.asks[a], uint8(r.Version))
 		}
 	}
 }
 
-// seats returns what an attempt knows of its grants.
-func (x *lineSearch) seats(a int) (seats [masters]line.Seat[tick]) {
+// waiter returns an attempt as package line knows it, until the next call.
+func (x *lineSearch) waiter(s *lineState, a int) line.Waiter[uint8, tick] {
+	w := x.blank
+	w.Place = s.attempts[a].place
 	for i := range masters {
-		q := x.state.columns[i].asks[a].seat
-		seats[i] = line.Seat[tick]{Granted: q.granted, Ends: tick(q.ends), Fence: uint64(q.fence)}
+		q := s.columns[i].asks[a].seat
+		w.Seats[i] = line.Seat[tick]{Ends: tick(q.ends), Fence: uint64(q.fence)}
 	}
-	return seats
+	return w
 }
 
 // decide has an attempt take the lock if a quorum of its grants lives.
 func (x *lineSearch) decide(a int) {
 	m, s := x.m, &x.state
-	seats := x.seats(a)
-	live := line.Live(seats[:], tick(s.now), m.Fencing && m.Fault != unknownFenceCounts)
-	until, ok := line.Valid(seats[:], live, m.quorum())
+	w := x.waiter(s, a)
+	won, ok := w.Take(tick(s.now))
 	if !ok {
 		return
 	}
 	t := *s
 	at := &t.attempts[a]
 	if !m.Fencing {
-		m.takes(&t, a, uint8(until))
-		x.goes(&t, step{"has it", int8(a), -1, uint8(live)})
+		m.takes(&t, a, uint8(won.Until))
+		x.goes(&t, step{"has it", int8(a), -1, uint8(won.Live)})
 		return
 	}
-	var grants [masters]uint64
-	for i, seat := range seats {
-		if live&(1<<i) != 0 || m.Fault == deadGrantCounts {
-			grants[i] = seat.Fence
+	for i := range won.Fences {
+		if m.Fault == deadGrantCounts {
+			won.Fences[i] = w.Seats[i].Fence
 		}
 	}
-	token, granted, stored := fencing.Decide(grants[:])
+	token, granted, stored := fencing.Decide(won.Fences)
 	at.token = uint8(token)
 	if m.Fault == noRaise || m.Fault == unknownFenceCounts || fencing.Counts(granted, stored, 0, m.quorum()) {
-		m.takes(&t, a, uint8(until))
+		m.takes(&t, a, uint8(won.Until))
 	} else {
-		at.phase, at.until = raising, uint8(until)
-		at.place.Take()
+		at.phase, at.until, at.place = raising, uint8(won.Until), w.Place
 		for i := range masters {
 			q := &t.columns[i].asks[a]
 			q.decided, q.stored, q.extend = granted&(1<<i) != 0, stored&(1<<i) != 0, underWay
 		}
 	}
-	x.goes(&t, step{"decides by", int8(a), -1, uint8(live)})
+	x.goes(&t, step{"decides by", int8(a), -1, uint8(won.Live)})
 }
 
 // takes notes that an attempt has the lock, and checks that its fence is larger than the last holder's.
 func (m *lineModel) takes(t *lineState, a int, until uint8) {
 	at := &t.attempts[a]
 	at.phase, at.until, at.place = held, until, line.Place[tick]{}
-	at.place.Take()
+	at.place.End()
 	t.held |= 1 << a
 	switch {
 	case m.Vanish:
@@ -209,15 +210,17 @@ func (x *lineSearch) hear(a, i int) {
 			if o.mark != q.mark && m.Fault != markIgnored {
 				continue
 			}
-			place := at.place
-			if m.Fault == countsFromArrival {
-				o.version = uint8(place.Ask(tick(s.now)))
-			}
-			seat := line.Seat[tick]{Granted: q.seat.granted, Ends: tick(q.seat.ends), Fence: uint64(q.seat.fence)}
-			if at.phase == idle || !place.Grant(&seat, uint32(o.version), time.Duration(o.lease), uint64(o.fence)) {
+			if at.phase == idle || !at.place.Waits() {
 				continue
 			}
-			q.seat.granted, q.seat.ends, q.seat.fence = true, uint8(seat.Ends), uint8(seat.Fence)
+			w := x.waiter(s, b)
+			if m.Fault == countsFromArrival {
+				r, _ := w.Request(tick(s.now))
+				o.version = uint8(r.Version)
+			}
+			w.Hear(i, line.Answer[uint8]{Kind: line.Granted, Version: uint32(o.version), Lease: time.Duration(o.lease), Fence: uint64(o.fence)}, 0, tick(s.now))
+			seat := w.Seats[i]
+			q.seat.ends, q.seat.fence = uint8(seat.Ends), uint8(seat.Fence)
 			x.goes(&t, step{"hears that it is granted", int8(b), int8(i), 0})
 		}
 	}

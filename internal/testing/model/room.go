@@ -9,8 +9,8 @@ import (
 )
 
 // A roomModel is a name whose line comes to rest or not. A master restarted; the holder heals it, or is gone. Waiters make
-// room for a holder that heals, as engine/place.go does. The functions of package line make the decisions. There is neither
-// time nor a lost message: safety is no matter of this model.
+// room for a holder that heals, as line.Waiter decides. There is neither time nor a lost message: safety is no matter of this
+// model.
 type roomModel struct {
 	Waiters int
 	Gone    bool // the holder is gone, and its keys end at any time
@@ -187,34 +187,33 @@ func (m *roomModel) wait(t roomState, w, i int) roomState {
 // decide is what a waiter does when all masters have answered.
 func (m *roomModel) decide(t roomState, w int) roomState {
 	with, own := &t.waiters[w], token(w)
-	again := false
-	if with.split {
-		switch next, leader := line.Settle(own, with.values[:], quorum.Size(masters)); {
-		case next == line.Again:
-			again = true
-		case next == line.Yield && leader < given && leader >= firstWaiter:
-			m.giveUp(&t, w, leader)
-		case next == line.GiveBack && m.Fault != keepsStray, next == line.Yield:
-			m.giveUp(&t, w, nobody)
-		}
-	}
-	var free, has uint64
+	terms := line.Terms[tick]{Masters: masters, Quorum: quorum.Size(masters)}
+	at := line.Waiter[uint8, tick]{Terms: terms, Own: own, Seats: make([]line.Seat[tick], masters), Values: with.values[:], Queued: !with.may, Split: with.split}
 	for i, v := range with.values {
 		switch v {
-		case nobody:
-			free |= 1 << i
 		case own:
-			has |= 1 << i
+			at.Seats[i].Ends = 1 // there is no time
+		case nobody:
+			at.Free |= 1 << i
 		}
 	}
-	with.may = again || line.MayTake(free, has, quorum.Size(masters))
+	if do := at.Answered(0); do.Leave && !(do.Nobody && m.Fault == keepsStray) {
+		leader := do.Leader
+		if leader >= given || leader < firstWaiter {
+			leader = nobody
+		}
+		m.giveUp(&t, w, leader)
+		at = at.Join(own)
+	}
+	r, _ := at.Request(0)
+	with.may = !r.Queued
 	switch m.Fault {
 	case alwaysMay:
 		with.may = true
 	case neverMay:
 		with.may = false
 	}
-	with.split, with.asked = has != 0, [masters]bool{true, true, true}
+	with.split, with.asked = at.Split, [masters]bool{true, true, true}
 	return t
 }
 

@@ -79,7 +79,7 @@ var engines = []fault{
 	},
 	{
 		what: "a writer in line lets new readers in", file: "engine/place.go",
-		old: "\t\tp.c.keepReadersOut()", new: "",
+		old: "\t\t\tc.keepReadersOut()\n\t\t}\n\t\tc.state", new: "\t\t}\n\t\tc.state",
 		tests: "engine TestIntentEndsWithTheWait",
 	},
 	{
@@ -398,18 +398,18 @@ var engines = []fault{
 		tests: "engine TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed|TestVotesThatAreSplitAreSettled",
 	},
 	{
-		what: "a lock that a minority passed on is held", file: "engine/place.go",
-		old: "until, won := line.Valid(p.seats, live, p.quorum)", new: "until, won := line.Valid(p.seats, live, p.quorum-1)",
-		tests: "engine TestVotesThatAreSplitAreSettled",
+		what: "a lock that a minority passed on is held", file: "internal/line/waiter.go",
+		old: "valid(w.Seats, won.Live, w.Terms.Quorum)", new: "valid(w.Seats, won.Live, w.Terms.Quorum-1)",
+		tests: "internal/line TestWaiterTakesWhatAQuorumOfLiveGrantsGives",
 	},
 	{
 		what: "a grant that waits for the drift allowance counts without it", file: "engine/place.go",
-		old: "redlock.Validity(a.Lease, 0, p.c.e.cfg.Drift), a.Fence", new: "a.Lease, a.Fence",
+		old: "a.Lease = redlock.Validity(a.Lease, 0, e.cfg.Drift)", new: "a.Lease += 0 * redlock.Validity(a.Lease, 0, e.cfg.Drift)",
 		tests: "engine TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers",
 	},
 	{
 		what: "a fencing token that too few store is not raised in line", file: "engine/place.go",
-		old: "if e.mustRaise(&out) {", new: "if out.Granted == 0 {",
+		old: "; e.mustRaise(&out) {", new: "; e.mustRaise(&out) && out.Granted == 0 {",
 		tests: "engine TestLockWhoseFencingTokenTooFewStoreIsRaised",
 	},
 	{
@@ -423,29 +423,29 @@ var engines = []fault{
 		tests: "engine TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLine",
 	},
 	{
-		what: "a place that a master lost is kept", file: "engine/place.go",
-		old: "case p.missing, ", new: "case p.missing && p.token == \"\", ",
-		tests: "engine TestPlaceThatAMasterLostIsGivenUpForAnother",
+		what: "a place that a master lost is kept", file: "internal/line/waiter.go",
+		old: "lost := w.missing ||", new: "lost := w.missing && w.Own == nobody ||",
+		tests: "internal/line TestTokenThatAMasterLostIsGivenUp",
 	},
 	{
-		what: "the one that yields does not say to whom", file: "engine/place.go",
-		old: "case line.Yield:\n\t\treturn true, leader", new: "case line.Yield:\n\t\treturn true, \"\"",
-		tests: "engine TestVotesThatAreSplitAreSettled",
+		what: "the one that yields does not say to whom", file: "internal/line/waiter.go",
+		old: "c.Leader = leader", new: "c.Leader = nobody",
+		tests: "internal/line TestVotesThatAreSplitAreSettledAfterASecondRequest",
 	},
 	{
 		what: "a place starts its wait anew with each token", file: "engine/place.go",
-		old: "p := c.newPlace(began)", new: "p := c.newPlace(later(began, clock.Now()))",
+		old: "if w = p.waiter; ", new: "if w, w.Terms.Began = p.waiter, clock.Now(); ",
 		tests: "engine TestPlaceThatAMasterLostIsGivenUpForAnother",
 	},
 	{
-		what: "the first in line does not watch the name", file: "engine/place.go",
-		old: "if a.Rank == 0 && !p.watched {", new: "if a.Rank < 0 && !p.watched {",
-		tests: "engine TestFirstInLineWatchesTheName|TestFirstInLineHearsOfAReleaseThatPassesNothingOn",
+		what: "the first in line does not watch the name", file: "internal/line/answer.go",
+		old: "c.Watch = a.Rank == 0 &&", new: "c.Watch = a.Rank < 0 &&",
+		tests: "internal/line TestFirstInLineWatchesTheName",
 	},
 	{
-		what: "who is told of a free name does not say so", file: "engine/place.go",
-		old: "p.told, told = clock.Instant{}, true", new: "p.told = clock.Instant{}",
-		tests: "engine TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn",
+		what: "who is told of a free name does not say so", file: "internal/line/waiter.go",
+		old: "w.opened = *new(T)\n\t} else", new: "w.opened, r.Told = *new(T), false\n\t} else",
+		tests: "internal/line TestNameThatIsLeftOpenIsTakenOutOfTurnOnce",
 	},
 	{
 		what: "a lock that was passed on is not extended", file: "engine/renewal.go",

@@ -3,9 +3,9 @@ package main
 // heals are faults of the ways in which a kept lock regains masters.
 var heals = []fault{
 	{
-		what: "an alarm asks to be granted", file: "engine/place.go",
-		old: "p.overtook = true // unless it gets the name now\n", new: "p.overtook, p.mayTake = true, true\n",
-		tests: "engine TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted",
+		what: "an alarm asks to be granted", file: "internal/line/waiter.go",
+		old: "w.overtaken, c.Again = true, true", new: "w.overtaken, c.Again, w.may = true, true, true",
+		tests: "internal/line TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted",
 	},
 	{
 		what: "the end of a master's wait is seen at the next tick", file: "pipeline/pipeline.go",
@@ -83,29 +83,29 @@ var heals = []fault{
 		tests: "engine TestAHealMovesNoValidity",
 	},
 	{
-		what: "a waiter may take what another holds", file: "internal/line/line.go",
-		old: "OnesCount64(free|own) >= quorum", new: "OnesCount64(free|own) >= 0*quorum",
-		tests: "internal/line TestWaiterMayTakeWhatItCouldHold",
+		what: "a waiter may take what another holds", file: "internal/line/waiter.go",
+		old: "OnesCount64(w.Free|live) >= w", new: "OnesCount64(w.Free|live) >= 0*w",
+		tests: "internal/line TestWaiterAsksToBeGrantedOnlyWhatItCouldHold",
 	},
 	{
-		what: "a waiter never asks to be queued only", file: "engine/place.go",
-		old: "Queued: p.queued", new: "Queued: false",
-		tests: "engine TestWaiterAsksToBeGrantedOnlyWhatItCouldHold",
+		what: "a waiter never asks to be queued only", file: "internal/line/waiter.go",
+		old: "!r.Told && !w.may && !w.mayTake(live)", new: "!r.Told && !w.may && w.mayTake(live) && !w.mayTake(live)",
+		tests: "internal/line TestWaiterJoinsAndThenStays",
 	},
 	{
-		what: "a waiter keeps what it was granted beside a lock", file: "internal/line/choose.go",
-		old: "return GiveBack, leader", new: "return Again, leader",
+		what: "a waiter keeps what it was granted beside a lock", file: "internal/line/waiter.go",
+		old: "leads := leader == w.Own", new: "leads := leader == w.Own || votes >= w.Terms.Quorum",
 		tests: "internal/line TestOneOfThoseWhoSplitTheVotesAsksAgainAndTheOthersYieldToIt",
 	},
 	{
 		what: "what was granted beside a lock is passed to the next in line", file: "engine/place.go",
-		old: "Nobody: makesRoom", new: "Nobody: false",
+		old: "Nobody: do.Nobody", new: "Nobody: false",
 		tests: "engine TestVotesThatAreSplitAreSettled",
 	},
 	{
-		what: "a waiter that finds a quorum free does not ask at once", file: "engine/place.go",
-		old: "p.soonerLocked(0) // unless it is left open", new: "_ = 0",
-		tests: "engine TestWaiterAsksToBeGrantedOnlyWhatItCouldHold",
+		what: "a waiter that finds a quorum free does not ask at once", file: "internal/line/answer.go",
+		old: "c.Again, c.From, c.To = true, 0, 0", new: "_ = c",
+		tests: "internal/line TestWaiterWhoMayTakeTheRestDoesNotYield",
 	},
 	{
 		what: "a master grants whom it is only to queue", file: "scripts/wait.lua",

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/limits"
+	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 	"muxlock/scripts"
@@ -23,14 +24,7 @@ const (
 
 // A Line has the arguments of a Wait or a Pass beside the name and the token. It must not change once it was sent.
 type Line struct {
-	// Of a Wait:
-	Version uint32        // of this request, from 1
-	Lease   time.Duration // that may be passed to the token, up to half as long after the request
-	Stale   time.Duration // how old the entry may be when its owner is told that the name is free
-	Stay    bool          // the token is in line; else it joins
-	Waited  time.Duration // how long its owner has waited already, when it joins
-	Told    bool          // the owner was told to ask: a free name is taken out of turn
-	Queued  bool          // only queued: a free name is not granted
+	line.Request // of a Wait
 
 	// Of a Pass:
 	Open   bool      // leave the name open instead of passing the lock on, and wake two
@@ -40,29 +34,7 @@ type Line struct {
 }
 
 // An Answer is a master's message about a token in line: a reply to Wait, or a push.
-type Answer struct {
-	Kind    AnswerKind
-	Version uint32        // of the request that a grant answers
-	Lease   time.Duration // of a grant, as the master set it; of Has, what is left
-	Fence   uint64        // the fencing token that the master granted; 0: none, or not known
-	Next    [2]string     // with a grant: the tokens in line now
-	Word    string        // of the pass
-	Rank    int           // with InLine: from 0
-	Value   string        // with InLine: the holder's token; "": nobody holds the lock
-	Mark    string        // under which the master granted, with fencing
-}
-
-// AnswerKind is the kind of an Answer, by the letter that the scripts use.
-type AnswerKind byte
-
-const (
-	Granted AnswerKind = 'g' // the master granted the lock
-	Has     AnswerKind = 'm' // the token holds the lock there already
-	InLine  AnswerKind = 'q'
-	Missing AnswerKind = 'x' // the token is not in line
-	Opened  AnswerKind = 'o' // push: the holder left the name open
-	Free    AnswerKind = 'f' // push: the name is free, and the token first in line
-)
+type Answer = line.Answer[string]
 
 // Readers is the Value of an Answer where readers hold the name.
 const Readers = "readers"
@@ -137,10 +109,10 @@ func waitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err erro
 		return a, quorum.Unknown, fmt.Errorf("%w to the wait script", ErrUnexpected)
 	}
 	switch a.Version = q.Line.Version; a.Kind {
-	case Granted:
+	case line.Granted:
 		a.Lease = q.TTL
 		return a, quorum.Granted, nil
-	case Has:
+	case line.Has:
 		return a, quorum.Granted, nil
 	}
 	return a, quorum.Refused, nil
@@ -154,9 +126,9 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	switch {
 	case token == "" || len(token) > limits.ValueBytes:
 		return "", a, false
-	case kind == string(Opened) || kind == string(Free):
-		return token, Answer{Kind: AnswerKind(kind[0])}, rest == ""
-	case kind != string(Granted):
+	case kind == string(line.Opened) || kind == string(line.Free):
+		return token, Answer{Kind: line.Kind(kind[0])}, rest == ""
+	case kind != string(line.Granted):
 		return "", a, false
 	}
 	w := strings.SplitN(rest, "\n", 7)
@@ -166,7 +138,7 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	version, badVersion := strconv.ParseUint(w[0], 10, 32)
 	lease, badLease := millis(w[1])
 	fence, badFence := strconv.ParseUint(w[2], 10, 64)
-	a = Answer{Kind: Granted, Version: uint32(version), Lease: lease, Fence: fence, Word: word(w[3]), Next: next(w[4:6])}
+	a = Answer{Kind: line.Granted, Version: uint32(version), Lease: lease, Fence: fence, Word: word(w[3]), Next: next(w[4:6])}
 	if len(w) == 7 {
 		a.Mark = w[6]
 	}
@@ -174,14 +146,14 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 }
 
 // words is the number of words that a reply of each kind has.
-var words = map[AnswerKind]int{Granted: 4, Has: 2, InLine: 3, Missing: 1}
+var words = map[line.Kind]int{line.Granted: 4, line.Has: 2, line.InLine: 3, line.Missing: 1}
 
 // answer reads the words of a reply.
 func answer(text string) (a Answer, ok bool) {
 	if text == "" {
 		return a, false
 	}
-	a.Kind = AnswerKind(text[0])
+	a.Kind = line.Kind(text[0])
 	n := words[a.Kind]
 	w := strings.SplitN(text, "\n", max(n, 1))
 	if n == 0 || len(w) != n || len(w[0]) != 1 {
@@ -189,12 +161,12 @@ func answer(text string) (a Answer, ok bool) {
 	}
 	var err error
 	switch a.Kind {
-	case Granted:
+	case line.Granted:
 		a.Next = next(w[2:])
 		a.Fence, err = strconv.ParseUint(w[1], 10, 64)
-	case Has:
+	case line.Has:
 		a.Lease, err = millis(w[1])
-	case InLine:
+	case line.InLine:
 		a.Value = w[2]
 		a.Rank, err = strconv.Atoi(w[1])
 	}

@@ -8,23 +8,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
+	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 )
 
 func TestAnswersToAWait(t *testing.T) {
-	q := &Request{Op: Wait, TTL: time.Minute, Line: &Line{Version: 7}}
+	q := &Request{Op: Wait, TTL: time.Minute, Line: &Line{Request: line.Request{Version: 7}}}
 	for text, want := range map[string]struct {
 		Answer
 		vote quorum.Vote
 	}{
-		"g\n12\na\nb":       {Answer{Kind: Granted, Version: 7, Lease: time.Minute, Fence: 12, Next: [2]string{"a", "b"}}, quorum.Granted},
-		"g\n0\n-\n-":        {Answer{Kind: Granted, Version: 7, Lease: time.Minute}, quorum.Granted},
-		"m\n1500":           {Answer{Kind: Has, Version: 7, Lease: 1500 * time.Millisecond}, quorum.Granted},
-		"m\n-1":             {Answer{Kind: Has, Version: 7}, quorum.Granted},
-		"q\n3\na b\nc":      {Answer{Kind: InLine, Version: 7, Rank: 3, Value: "a b\nc"}, quorum.Refused},
-		"q\n0\n":            {Answer{Kind: InLine, Version: 7}, quorum.Refused},
-		"x":                 {Answer{Kind: Missing, Version: 7}, quorum.Refused},
+		"g\n12\na\nb":       {Answer{Kind: line.Granted, Version: 7, Lease: time.Minute, Fence: 12, Next: [2]string{"a", "b"}}, quorum.Granted},
+		"g\n0\n-\n-":        {Answer{Kind: line.Granted, Version: 7, Lease: time.Minute}, quorum.Granted},
+		"m\n1500":           {Answer{Kind: line.Has, Version: 7, Lease: 1500 * time.Millisecond}, quorum.Granted},
+		"m\n-1":             {Answer{Kind: line.Has, Version: 7}, quorum.Granted},
+		"q\n3\na b\nc":      {Answer{Kind: line.InLine, Version: 7, Rank: 3, Value: "a b\nc"}, quorum.Refused},
+		"q\n0\n":            {Answer{Kind: line.InLine, Version: 7}, quorum.Refused},
+		"x":                 {Answer{Kind: line.Missing, Version: 7}, quorum.Refused},
 		"":                  {},
 		"g":                 {},
 		"g\n1\na":           {},
@@ -50,10 +51,10 @@ func TestAnswersToAWait(t *testing.T) {
 
 func TestMessagesToAToken(t *testing.T) {
 	for text, want := range map[string]Answer{
-		"g\nt\n3\n2000\n17\nword\na\nb":        {Kind: Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Word: "word", Next: [2]string{"a", "b"}},
-		"g\nt\n3\n2000\n17\n-\n-\n-\nthe mark": {Kind: Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Mark: "the mark"},
-		"o\nt":                                 {Kind: Opened},
-		"f\nt":                                 {Kind: Free},
+		"g\nt\n3\n2000\n17\nword\na\nb":        {Kind: line.Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Word: "word", Next: [2]string{"a", "b"}},
+		"g\nt\n3\n2000\n17\n-\n-\n-\nthe mark": {Kind: line.Granted, Version: 3, Lease: 2 * time.Second, Fence: 17, Mark: "the mark"},
+		"o\nt":                                 {Kind: line.Opened},
+		"f\nt":                                 {Kind: line.Free},
 		"":                                     {},
 		"g":                                    {},
 		"g\nt":                                 {},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 )
@@ -114,7 +115,7 @@ func carried(t testing.TB, kind Kind, n int) *Load {
 	case KindMsetex:
 		d = Msetex
 	case KindWait, KindPass:
-		q.Op, q.Line, each, set = Wait, &Line{Version: 7}, 1, "set"
+		q.Op, q.Line, each, set = Wait, &Line{Request: line.Request{Version: 7}}, 1, "set"
 		if kind == KindPass {
 			q.Op = Pass
 		}
@@ -157,7 +158,7 @@ func TestWhatAReplySaysOfEachRequest(t *testing.T) {
 		{KindMsetex, ":1\r\n", []quorum.Vote{granted, granted}, Votes{}},
 		{KindMsetex, ":0\r\n", []quorum.Vote{refused, refused}, Votes{Again: OneEach}},
 		{KindMsetex, ":2\r\n", []quorum.Vote{unknown, unknown}, Votes{}},
-		{KindWait, bulk("mark\nx"), []quorum.Vote{refused}, Votes{Marked: true, Mark: "mark", Answer: Answer{Kind: Missing, Version: 7}}},
+		{KindWait, bulk("mark\nx"), []quorum.Vote{refused}, Votes{Marked: true, Mark: "mark", Answer: Answer{Kind: line.Missing, Version: 7}}},
 		{KindWait, bulk("mark\nx\n1"), []quorum.Vote{unknown}, Votes{Marked: true, Mark: "mark"}},
 		{KindShared, bulk("mark\n0n1"), []quorum.Vote{refused, refused, granted}, Votes{Marked: true, Mark: "mark"}},
 		{KindFencedAcquire, bulk("mark\n= 9 0 n e\nMUXLOCKREGISTER"), []quorum.Vote{granted, granted, refused, refused, unknown}, Votes{Marked: true, Mark: "mark"}},
