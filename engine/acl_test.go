@@ -124,8 +124,8 @@ func TestLinesNeedTheirDocumentedRightsAndLocksDoNot(t *testing.T) {
 		}
 		e, err := openAs(t, masters, slices.Concat(needed, rest))
 		require.NoError(t, err)
-		e.pipe.Lines(t.Context())
-		m := func() pipeline.MasterStats { return e.pipe.Stats().Masters[0] }
+		e.masters.pipe.Lines(t.Context())
+		m := func() pipeline.MasterStats { return e.masters.pipe.Stats().Masters[0] }
 		soon(t, func() bool { return m().Lines || m().NoLine != nil })
 		if right == "none" || right == "+zcard" { // only Inspect needs that
 			require.NoError(t, m().NoLine, right)

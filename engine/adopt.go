@@ -47,9 +47,9 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 	}
 	now := clock.Now()
 	extend := pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign}
-	out, err := e.at(key).Do(ctx, extend)
+	out, err := e.masters.at(key).Do(ctx, extend)
 	if err == nil {
-		err = e.refusal(anExtend, out)
+		err = e.masters.refusal(anExtend, out)
 	}
 	if err != nil {
 		return nil, err

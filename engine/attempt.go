@@ -46,9 +46,17 @@ type step struct {
 	failed   error // the votes, with kind; set by conclude
 }
 
-// next decides from the outcome of one attempt and the time since it was sent.
+// waits reports whether the caller waits for the lock: one with a single attempt does not.
+func (a *attempts) waits() bool { return a.most != 1 }
+
+// next counts an attempt, and decides from its outcome and the time since it was sent.
 func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	a.made++
+	return a.after(out, elapsed)
+}
+
+// after is next for an attempt that has been counted.
+func (a *attempts) after(out pipeline.Outcome, elapsed time.Duration) step {
 	if out.Verdict == quorum.Won && redlock.Validity(a.ttl, elapsed, a.drift) > 0 {
 		return step{hold: true}
 	}

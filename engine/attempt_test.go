@@ -113,6 +113,6 @@ func TestDenialCountsOnlyWhereTooFewMastersCouldDecide(t *testing.T) {
 		s := (&attempts{ttl: time.Second}).next(out, 0)
 		require.Equal(t, want.acquire, s.kind)
 		require.Equal(t, want.acquire == ErrTaken, s.again)
-		require.ErrorIs(t, e.refusal(aRelease, out), want.extend)
+		require.ErrorIs(t, e.masters.refusal(aRelease, out), want.extend)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/limits"
 	"muxlock/internal/redlock"
 	"muxlock/internal/token"
@@ -254,4 +255,34 @@ func (c *Config) key(name string) (string, error) {
 		return "", invalid("name", "begins, with its prefix, with the reserved prefix %q", pipeline.ReservedPrefix)
 	}
 	return key, nil
+}
+
+// keys returns the keys of the names of a set.
+func (c *Config) keys(names []string) ([]string, error) {
+	switch {
+	case len(names) == 0:
+		return nil, invalid("names", "is empty")
+	case len(names) > c.Queue:
+		return nil, invalid("names", "has %d names, more than Config.Queue takes: %d", len(names), c.Queue)
+	case len(names) > limits.SetNames:
+		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), limits.SetNames)
+	}
+	keys, places := make([]string, len(names)), make(map[string]int, len(names))
+	for i, name := range names {
+		key, err := c.key(name)
+		if err != nil {
+			return nil, fmt.Errorf("names[%d]: %w", i, err)
+		}
+		if first, twice := places[name]; twice {
+			return nil, invalid(fmt.Sprintf("names[%d]", i), "%q is names[%d], too", name, first)
+		}
+		keys[i], places[name] = key, i
+	}
+	return keys, nil
+}
+
+// nameOf returns the caller's name for a key.
+func (c *Config) nameOf(key string) string {
+	_, key = inside.SlotOf(key)
+	return key[len(c.Prefix):]
 }

@@ -158,3 +158,5 @@ func (e *AttemptError) Unwrap() []error {
 func invalid(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s %s", ErrInvalid, field, fmt.Sprintf(format, args...))
 }
+
+func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, err) }

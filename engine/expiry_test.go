@@ -73,7 +73,7 @@ func TestTimerThatComesEarlyIsSetAgain(t *testing.T) {
 		lock := mustAcquire(t, e, "name", time.Second)
 		done := lock.Done()
 		lock.lock()
-		lock.lease.until = lock.lease.until.Add(time.Second) // as an extend does that races the timer
+		lock.lease.renewal.until = lock.lease.renewal.until.Add(time.Second) // as an extend does that races the timer
 		lock.unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()

@@ -37,10 +37,11 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 		s := &scripted{keys: make(map[string]scriptedKey)}
 		p := &lateTaker{scripted: s, hold: ttl}
 		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: most}.withDefaults(), p, new(record))
-		state, _, _, err := e.names.join(&contender{e: e, name: "name", attempts: attempts{ttl: ttl}, begin: clock.Now()}, false)
+		c := &contender{e: e, name: "name", tries: attempts{ttl: ttl}, turn: ownTurn{began: clock.Now()}}
+		_, _, _, err := e.names.join(c, false, 0)
 		require.NoError(t, err)
-		p.shard = state.shard
-		state.stopContending(false)
+		p.shard = c.state.shard
+		c.state.stopContending(false)
 
 		lock, err := e.Acquire(t.Context(), "name", ttl)
 		if most == 1 {
@@ -67,7 +68,7 @@ func TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain(t *testing.T) {
 		lock.lock()
 		lock.endLocked(ErrNotHeld)
 		lock.lease.handOverLocked(lock, lock.since)
-		lock.lease.until = lock.since // its next holder has been stopped for long before it sees it
+		lock.lease.renewal.until = lock.since // its next holder has been stopped for long before it sees it
 		lock.unlock()
 		next := requireGot(t, waiting)
 		require.NotEqual(t, lock.lease.token, next.lease.token)

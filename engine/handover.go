@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -23,17 +22,17 @@ func (l *lease) Kind() *turn.Kind { return &kinds[l.kind].Kind }
 func (l *lease) Term() *turn.Term { return &l.term }
 func (l *lease) Lasts(ttl time.Duration, now clock.Instant) bool {
 	least := ttl / 2
-	if l.short && ttl <= l.ttl { // and about to be renewed
+	if l.renewal.short && ttl <= l.renewal.ttl { // and about to be renewed
 		least = line.Passed(ttl) / 4
 	}
-	return l.until.Left(now) >= least
+	return l.renewal.until.Left(now) >= least
 }
 
 // bounds says for how long the lease may be handed over.
 func (l *lease) bounds() turn.Bounds {
 	b := turn.Bounds{Longest: l.e.cfg.HandOverTime, Newcomers: l.e.cfg.HandOverTime}
 	if l.state.lined {
-		b.Newcomers = redlock.TurnOfNewcomers(l.e.roundTrip())
+		b.Newcomers = redlock.TurnOfNewcomers(l.e.masters.roundTrip())
 	}
 	return b
 }
@@ -49,10 +48,10 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		l.e.record.released(holder, now, true, true, nil)
 		return false, false
 	}
-	l.kept, l.warn, l.fault = false, 0, nil
+	l.renewal.kept, l.renewal.warn, l.renewal.fault = false, 0, nil
 	n := l.state
 	if n.Lease == l && !kinds[l.kind].Shared {
-		n.left = now
+		n.courtesy.since = now
 	}
 	fate, w := n.Release(l, &l.kind.queueOf(n).queue, holder.Slot(), l.bounds(), now)
 	if fate == turn.Deleted || fate == turn.DeletedOwn {
@@ -63,7 +62,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		return true, fate == turn.DeletedOwn
 	}
 	l.e.record.released(holder, now, true, true, nil) // before the next holder's Acquired
-	l.ttl = w.TTL                                     // what its renewals ask for
+	l.renewal.ttl = w.TTL                      // what its renewals ask for
 	if fate == turn.Extended {
 		w.Of.inherited = l
 	} else {
@@ -99,15 +98,26 @@ func (l *Lock) collect(asked clock.Instant) bool {
 	return !lost
 }
 
-// inherit extends a lease that was handed over with too little validity. If that fails, it gives the lease up
-// and returns nil.
-func (c *contender) inherit(ctx context.Context) *Lock {
-	l := c.inherited
-	if l.extend(ctx, nil, c.ttl) == nil {
-		if lock, err := c.take(l.handle()); err == nil {
-			return lock
+// joinLocked adds a reader.
+func (l *lease) joinLocked(ttl time.Duration) *Lock {
+	h := l.handle()
+	l.holders = append(l.holders, h)
+	l.renewal.ttl = max(l.renewal.ttl, ttl)
+	return h
+}
+
+// letInLocked serves the readers at the head of the queue while readers hold the name: they join the lease, or the first
+// of them asks the masters for another lease.
+func (n *nameState) letInLocked(longest time.Duration, now clock.Instant) {
+	for {
+		switch w, joins := n.NextReader(longest, now); {
+		case w == nil:
+			return
+		case joins:
+			w.Of.lock = n.Lease.joinLocked(w.TTL)
+			w.Of.ready <- struct{}{}
+		default:
+			w.Of.ready <- struct{}{} // it asks
 		}
 	}
-	l.giveUp()
-	return nil
 }

@@ -85,14 +85,14 @@ func (k *keeper) settleCount(c count, now clock.Instant) {
 	l.expireLocked(now)
 	undo := c.x != nil && c.granted != 0 && l.expired // nobody else releases what the heal has set
 	x := k.erosionLocked(c)
-	if c.x != nil && c.granted != 0 && (l.fault != nil || l.isKnown()) {
-		l.hasten(now) // with the healed masters it may have a quorum; or another process has released it meanwhile
+	if c.x != nil && c.granted != 0 && (l.renewal.fault != nil || l.isKnown()) {
+		l.renewal.hasten(now) // with the healed masters it may have a quorum; or another process has released it meanwhile
 	}
 	switch {
 	case x == nil:
 	case c.x == nil:
-		x.soon = l.hasten(x.soon)
-		if !x.busy && now.Sub(l.term.Since) >= l.ttl/healFrom {
+		x.soon = l.renewal.hasten(x.soon)
+		if !x.busy && now.Sub(l.term.Since) >= l.renewal.ttl/healFrom {
 			x.gone, x.at, x.tries = c.gone, now, 0
 		}
 	default:
@@ -112,7 +112,7 @@ func (k *keeper) settleCount(c count, now clock.Instant) {
 	}
 	l.state.shard.unlock()
 	if undo {
-		l.e.undo(req)
+		l.e.masters.undo(req)
 	}
 }
 
@@ -138,7 +138,7 @@ func (k *keeper) erosionLocked(c count) *erosion {
 	default:
 		x.lacks = all &^ c.granted
 	}
-	x.kept, k.eroded[l] = l.kept, x
+	x.kept, k.eroded[l] = l.renewal.kept, x
 	n := bits.OnesCount64(all &^ x.lacks)
 	if least := quorum.Size(len(l.e.cfg.Masters)); n >= least && (x.kept && n == least) != x.bare {
 		x.bare = !x.bare
@@ -186,7 +186,7 @@ func (k *keeper) erodedNow() (n int) {
 	k.mu.Unlock()
 	votes := make(map[pipe]uint64)
 	for name, lacks := range lacks {
-		at := k.e.at(name)
+		at := k.e.masters.at(name)
 		if _, known := votes[at]; !known {
 			for i, m := range at.Stats().Masters {
 				if m.Cause == nil {
@@ -209,13 +209,13 @@ func (k *keeper) sendHeals() {
 		l.state.shard.mu.Lock()
 		req := pipeline.Request{
 			Op: pipeline.Acquire, Heal: true, Among: x.gone, Contended: true,
-			Name: l.name, Token: l.token, TTL: l.ttl, Fence: l.fencing, Shared: kinds[l.kind].Shared,
+			Name: l.name, Token: l.token, TTL: l.renewal.ttl, Fence: l.fencing, Shared: kinds[l.kind].Shared,
 		}
 		x.gone = 0
 		send := !l.term.Ended && !l.isKnown()
 		l.healed = l.healed || send
 		l.state.shard.unlock()
-		if !send || k.e.at(req.Name).Start(req, x) != nil {
+		if !send || k.e.masters.at(req.Name).Start(req, x) != nil {
 			x.busy = false
 		}
 	}
@@ -224,7 +224,7 @@ func (k *keeper) sendHeals() {
 
 // lookAtVotes has eroded leases renewed soon if a master votes that did not vote before.
 func (k *keeper) lookAtVotes(now clock.Instant) {
-	votes := k.e.pipe.Voted()
+	votes := k.e.masters.pipe.Voted()
 	if votes == k.votes {
 		return
 	}
@@ -236,8 +236,8 @@ func (k *keeper) lookAtVotes(now clock.Instant) {
 	for _, x := range eroded {
 		l := x.l
 		l.state.shard.mu.Lock()
-		if l.kept && !l.term.Ended {
-			x.soon = l.hasten(now.Add(redlock.Jitter(0, min(spread, l.ttl/6), fastrand.Uint32n)))
+		if l.renewal.kept && !l.term.Ended {
+			x.soon = l.renewal.hasten(now.Add(redlock.Jitter(0, min(spread, l.renewal.ttl/6), fastrand.Uint32n)))
 			l.scheduleLocked(now)
 		}
 		l.state.shard.unlock()

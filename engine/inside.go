@@ -18,15 +18,15 @@ func init() {
 
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
-		Pipe: e.pipe, At: e.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
+		Pipe: e.masters.pipe, At: e.masters.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
 		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders, Log: e.record.queue.Log,
 		Own: func() any {
-			if e.router != nil {
+			if e.masters.router != nil {
 				return e.stats(pipeline.Stats{})
 			}
 			return e.Stats()
 		},
-		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
+		Refusal: func(out pipeline.Outcome) error { return e.masters.refusal(aRelease, out) },
 	}
 }
 

@@ -45,6 +45,10 @@ const gather = 5 * time.Millisecond
 // was due meanwhile is served at most that much later.
 const longestSleep = time.Second
 
+func (k *keeper) init(e *Engine) {
+	k.e, k.wakeup, k.eroded = e, make(chan struct{}, 1), make(map[*lease]*erosion)
+}
+
 func (k *keeper) run(closing <-chan struct{}) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "keeper")))
 	timer := time.NewTimer(time.Hour)
@@ -111,9 +115,9 @@ func (k *keeper) flush() {
 	for i, l := range k.sends {
 		k.sends[i] = nil
 		l.state.shard.mu.Lock()
-		req := l.extendLocked(l.asking)
+		req := l.extendLocked(l.renewal.asking)
 		l.state.shard.unlock()
-		if err := k.e.at(req.Name).Start(req, l); err != nil {
+		if err := k.e.masters.at(req.Name).Start(req, l); err != nil {
 			k.answer(answer{l: l, err: err})
 		}
 	}

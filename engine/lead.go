@@ -104,7 +104,7 @@ func (l *Lock) ending() error {
 	if l.end != nil {
 		return l.end
 	}
-	return oneline.Join(errEnding, l.lease.fault)
+	return oneline.Join(errEnding, l.lease.renewal.fault)
 }
 
 // watch reports a leader that still runs without the lock when grace has passed since the end of its ctx.

@@ -161,7 +161,7 @@ func TestLeaderThatWasStoppedAndReturnsBeforeItsTimersRunHasLostTheLock(t *testi
 		require.NoError(t, e.Lead(t.Context(), "name", 0, func(ctx context.Context, lock *Lock) error {
 			if terms++; terms == 1 {
 				lock.lock()
-				lock.lease.until = lock.lease.until.Add(-lease10)
+				lock.lease.renewal.until = lock.lease.renewal.until.Add(-lease10)
 				lock.unlock()
 			}
 			return ctx.Err()

@@ -37,7 +37,7 @@ type lease struct {
 	holders   []*Lock       // several if it is shared; none on the way to the next
 	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
-	renewal
+	renewal   renewal
 
 	due   clock.Instant // when the keeper runs onDue; guarded by keeper.mu, like index
 	index int           // in the keeper's heap, from 1; 0: not in it
@@ -93,14 +93,14 @@ func (l *lease) giveUp() {
 	l.endLocked()
 	req := l.releaseLocked()
 	l.state.shard.unlock()
-	l.e.undo(req)
+	l.e.masters.undo(req)
 }
 
 // expireLocked ends the lease, if there is one, when its validity has run out.
 func (l *lease) expireLocked(now clock.Instant) {
-	if l != nil && !l.term.Ended && l.until.Reached(now) {
+	if l != nil && !l.term.Ended && l.renewal.until.Reached(now) {
 		l.expired = true
-		l.loseLocked(oneline.Join(ErrExpired, l.fault))
+		l.loseLocked(oneline.Join(ErrExpired, l.renewal.fault))
 	}
 }
 
@@ -190,7 +190,7 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 	l.extension = x
 	req := l.extendLocked(ttl)
 	l.state.shard.unlock()
-	if err := l.e.at(req.Name).Start(req, x); err != nil {
+	if err := l.e.masters.at(req.Name).Start(req, x); err != nil {
 		l.e.keeper.answer(answer{l: l, x: x, err: err})
 	}
 	return x, nil
@@ -208,7 +208,7 @@ func (x *extension) Over() bool                   { return false }
 func (l *lease) settle(a answer, now clock.Instant) {
 	err := a.err
 	if err == nil {
-		err = l.e.refusal(anExtend, a.out)
+		err = l.e.masters.refusal(anExtend, a.out)
 	}
 	l.state.shard.mu.Lock()
 	// A confirmation that comes after the old validity has run out does not bring the
@@ -223,14 +223,14 @@ func (l *lease) settle(a answer, now clock.Instant) {
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
 		if a.x.before == l.term.Handed { // else it is not what the present holder asked for
-			l.ttl = max(l.ttl, a.x.ttl)
+			l.renewal.ttl = max(l.renewal.ttl, a.x.ttl)
 		}
-		l.extended(a.x.ttl, sentAt(a.out, a.x.handed))
+		l.renewal.extended(a.x.ttl, sentAt(a.out, a.x.handed))
 	case a.x != nil: // the old until stands
 	case err != nil:
-		l.failed(now, err)
+		l.renewal.failed(now, err)
 	default:
-		l.renewed(sentAt(a.out, l.asked), now)
+		l.renewal.renewed(sentAt(a.out, l.renewal.asked), now)
 	}
 	l.sumLocked(now)
 	l.scheduleLocked(now)
@@ -246,7 +246,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 		l.e.record.renewed(l.e.cfg.nameOf(l.name), err)
 	}
 	if undo {
-		l.e.undo(req)
+		l.e.masters.undo(req)
 	}
 	if a.x != nil {
 		close(a.x.done)
@@ -259,7 +259,7 @@ func (l *lease) onDue(now clock.Instant) {
 	defer l.state.shard.unlock()
 	for !l.term.Ended {
 		l.sumLocked(now)
-		do, again := l.next(now)
+		do, again := l.renewal.next(now)
 		switch do {
 		case idle:
 			l.e.keeper.schedule(l, l.e.keeper.healAt(l, now, again))
@@ -279,30 +279,30 @@ func (l *lease) onDue(now clock.Instant) {
 func (l *lease) sumLocked(now clock.Instant) {
 	var stop clock.Instant
 	kept, forever := false, false
-	l.warn, l.warned = 0, false
+	l.renewal.warn, l.renewal.warned = 0, false
 	for _, h := range l.holders {
 		if h.kept {
 			kept, forever, stop = true, forever || h.stop.IsZero(), later(stop, h.stop)
 		}
-		if w := h.notice; w != nil && w.of != l.until {
-			l.warn = max(l.warn, w.left)
+		if w := h.notice; w != nil && w.of != l.renewal.until {
+			l.renewal.warn = max(l.renewal.warn, w.left)
 		}
 	}
 	if forever {
 		stop = clock.Instant{}
 	}
 	if kept {
-		l.keep(now, stop)
+		l.renewal.keep(now, stop)
 	}
-	l.kept = kept
+	l.renewal.kept = kept
 }
 
 // warnLocked warns the holders that want to be warned first.
 func (l *lease) warnLocked() {
 	for _, h := range l.holders {
-		if w := h.notice; w != nil && w.of != l.until && w.left >= l.warn {
+		if w := h.notice; w != nil && w.of != l.renewal.until && w.left >= l.renewal.warn {
 			go w.fn() // user code: it may block
-			w.of = l.until
+			w.of = l.renewal.until
 		}
 	}
 }

@@ -3,14 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
-	"muxlock/pipeline"
 )
 
 // Lock is a lock that was acquired: a handle to a lease, for one holder. It is safe for concurrent use.
@@ -101,7 +99,7 @@ func (l *Lock) Until() time.Time {
 	}
 	l.lease.state.shard.mu.Lock()
 	defer l.unlock()
-	return l.lease.until.Time(clock.Now())
+	return l.lease.renewal.until.Time(clock.Now())
 }
 
 // HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before
@@ -215,7 +213,7 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	if max > 0 {
 		l.stop = now.Add(max)
 	}
-	l.lease.keep(now, l.stop)
+	l.lease.renewal.keep(now, l.stop)
 	l.lease.scheduleLocked(now)
 	return nil
 }
@@ -240,7 +238,7 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	}
 	if l.notice = nil; fn != nil {
 		l.notice = &notice{fn: fn, left: left}
-		l.lease.warn, l.lease.warned = left, false
+		l.lease.renewal.warn, l.lease.renewal.warned = left, false
 		l.lease.scheduleLocked(now)
 	}
 	return nil
@@ -272,105 +270,6 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 func (l *Lock) extended(err error, ctx context.Context) error {
 	if end := l.Err(); end != nil {
 		return oneline.Join(end, ctx.Err())
-	}
-	return err
-}
-
-// Release gives the lock up. If somebody in this process waits for it, Release hands it over without
-// asking the masters. If nobody waits, if others have their turn (Config.HandOverTime), or if its token was revealed, Release
-// deletes it on all masters, even on masters that seemed to refuse it. It waits for the verdict, at most
-// about twice Config.MasterTimeout. ctx ends the wait, never the command: even with a ctx that has ended,
-// the release is sent. A nil ctx is context.Background().
-//
-// It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release
-// was called before, or the lock was gone or another's, which counts as a loss (Stats.Lost). ErrNoQuorum:
-// not confirmed, and still being sent in the background; joined to ctx's error if that ended the wait.
-// ErrDenied: an ACL forbids the name by now; ErrClosed: after Close, nothing was sent. Then the lease runs out.
-func (l *Lock) Release(ctx context.Context) error {
-	if ctx == nil { // a panic halfway would keep the name locked in this process
-		ctx = context.Background()
-	}
-	l = cmp.Or(l, noLock)
-	e := l.lease.e
-	r := release{lock: l, began: l.lock()}
-	if err := r.beginLocked(); err != nil {
-		l.unlock()
-		return err
-	}
-	if s := l.lease.state.shard; s.ended != nil { // the contexts end before the next holder begins
-		cancelAll(s.unlockEnded())
-		r.began = l.lock()
-	}
-	req := r.handOverLocked()
-	l.unlock()
-	if !r.mustDelete {
-		return nil
-	}
-	out, err := e.at(req.Name).Do(ctx, req)
-	return r.end(ctx, &req, &out, err)
-}
-
-// A release is a Release under way: beginLocked, handOverLocked and, if the masters are to be asked, end.
-type release struct {
-	lock       *Lock
-	began      clock.Instant
-	held       bool          // the lock was valid then
-	until      clock.Instant // the end of its validity
-	mustDelete bool          // at the masters
-	contending bool          // the next waiter contends after the deletion
-}
-
-// beginLocked ends the lock.
-func (r *release) beginLocked() error {
-	l := r.lock
-	if l.released {
-		return ErrNotHeld
-	}
-	l.released = true
-	r.held = l.end == nil
-	l.endLocked(ErrNotHeld)
-	if kinds[l.lease.kind].Shared && l.lease.state.shard.closed { // other readers may be at work
-		l.lease.e.record.released(l, r.began, false, false, ErrClosed)
-		return ErrClosed
-	}
-	return nil
-}
-
-// handOverLocked hands the lock over if allowed; else it returns the request that deletes it.
-func (r *release) handOverLocked() (req pipeline.Request) {
-	lease := r.lock.lease
-	r.mustDelete = true
-	if r.held {
-		r.mustDelete, r.contending = lease.handOverLocked(r.lock, r.began)
-	}
-	if r.mustDelete {
-		req = lease.releaseLocked()
-	}
-	r.until = lease.until
-	return req
-}
-
-// end takes the masters' answer.
-func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.Outcome, err error) error {
-	l, state := r.lock, r.lock.lease.state
-	e := l.lease.e
-	switch {
-	case err == nil:
-		err = e.refusal(aRelease, *out)
-		state.passed(e, *req, *out)
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		err = oneline.Join(ErrNoQuorum, err)
-	}
-	if r.held && errors.Is(err, ErrNotHeld) && !r.until.Reached(clock.Now()) { // else the lease may just have run out
-		r.held = false
-		e.record.lost(l, err)
-	}
-	e.record.released(l, r.began, false, r.held, err)
-	if r.contending {
-		state.stopContending(true)
-	}
-	if released := kinds[l.lease.kind].released; released != nil {
-		released(state)
 	}
 	return err
 }

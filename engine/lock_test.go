@@ -125,7 +125,7 @@ func TestRefusedAttemptNeverTouchesTheHolder(t *testing.T) {
 	for range 100 {
 		many.Go(func() {
 			req := pipeline.Request{Op: pipeline.Acquire, Name: t.Name(), Token: token.New(), TTL: 30 * time.Second}
-			if out, err := other.pipe.Do(context.Background(), req); err != nil || out.Verdict != quorum.Denied {
+			if out, err := other.masters.pipe.Do(context.Background(), req); err != nil || out.Verdict != quorum.Denied {
 				t.Errorf("not refused: %v, %v", out, err)
 			}
 		})

@@ -76,7 +76,7 @@ func (e *Engine) Measured() Measurements {
 		Acquires: m.acquires.snapshot(), HandOvers: m.handOvers.snapshot(), Pauses: m.pauses.snapshot(),
 	}
 	all.Span = clock.Now().Sub(m.begin) // after the last that is in it
-	for _, one := range e.pipe.Stats().Masters {
+	for _, one := range e.masters.pipe.Stats().Masters {
 		all.Masters = append(all.Masters, one.Address)
 	}
 	all.Groups = len(all.Masters) / len(e.cfg.Masters) // which has those of one
@@ -113,10 +113,10 @@ func (m *measures) watch(closing <-chan struct{}) {
 // acquired is called with the shard's mutex held.
 func (m *measures) acquired(l *Lock, attempts int) {
 	into := &m.acquires
-	if attempts == 0 || l.lease.short {
+	if attempts == 0 || l.lease.renewal.short {
 		into = &m.handOvers
 	}
-	used := redlock.Validity(l.lease.ttl, 0, l.lease.drift) - l.lease.until.Left(l.since)
+	used := redlock.Validity(l.lease.renewal.ttl, 0, l.lease.renewal.drift) - l.lease.renewal.until.Left(l.since)
 	into.add(l.since.Sub(m.begin), used)
 }
 

@@ -12,7 +12,6 @@ import (
 	"muxlock/engine/internal/inside"
 	"muxlock/engine/internal/turn"
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 )
 
 // A nameTable has the state of each name that this process locks. Of all goroutines that want one name, one
@@ -89,18 +88,22 @@ func cancelAll(ended []contexts) {
 
 // A nameState has what this process knows of a name. The queue says who here has it, asks for it and waits.
 type nameState struct {
-	shard    *shard // fixed; a waiter reads it without the mutex
-	name     string
-	queue                  // package turn has its rules
-	awaited  bool          // close waits for the one who asks
-	failed   error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
-	term     clock.Instant // when this process last yielded the name to others, with waiters of its own; zero: never
-	lined    bool          // other processes stand in line for it, as last known
-	left     clock.Instant // when a writer of this process last released it
-	readFor  time.Duration // how long after left the next writer leaves it to readers; 0: the last writer met none
-	stranger clock.Instant // when a stranger was last seen to hold it; zero: never
-	named    *[2]string    // in line behind the lease of this process, as last known; nil: nobody
-	freed    atomic.Int32  // how many permits were released at the masters
+	shard     *shard // fixed; a waiter reads it without the mutex
+	name      string
+	queue                // package turn has its rules
+	awaited   bool       // close waits for the one who asks
+	failed    error      // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
+	lined     bool       // other processes stand in line for it, as last known
+	named     *[2]string // in line behind the lease of this process, as last known; nil: nobody
+	courtesy  courtesy
+	strangers strangers
+	freed     atomic.Int32 // how many permits were released at the masters
+}
+
+// strangers are what this process knows of those of a name.
+type strangers struct {
+	seen    clock.Instant // when one was last seen to hold it; zero: never
+	yielded clock.Instant // when this process last yielded the name to others, with waiters of its own; zero: never
 }
 
 type (
@@ -139,30 +142,6 @@ func (t *nameTable) index(name string) uint64 {
 
 func (t *nameTable) shard(name string) *shard { return &t.shards[t.index(name)] }
 
-// join makes the caller the contender, or puts it into the queue and returns its waiter, or refuses a caller
-// that does not wait. A reader may join others and gets its lock.
-func (t *nameTable) join(c *contender, wait bool) (n *nameState, w *waiter, lock *Lock, err error) {
-	s := t.shard(c.name)
-	s.mu.Lock()
-	defer s.unlock()
-	if s.closed {
-		return nil, nil, nil, ErrClosed
-	}
-	n = s.stateLocked(c.name, c.begin)
-	switch n.Join(&kinds[c.kind].Kind, c.ttl, wait, c.e.cfg.HandOverTime, c.begin) {
-	case turn.Asks:
-		n.Asks = !c.comesBackLocked(n)
-	case turn.Joins:
-		lock = n.Lease.joinLocked(c.ttl)
-	case turn.Refused:
-		c.e.record.counts.taken.Add(1)
-		err = errTakenHere
-	case turn.Waits:
-		w = n.queueLocked(c, c.begin)
-	}
-	return n, w, lock, err
-}
-
 // stateLocked returns the state of a name.
 func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 	n := s.states[name]
@@ -179,17 +158,6 @@ func (s *shard) stateLocked(name string, now clock.Instant) *nameState {
 	}
 	n.Lease.expireLocked(now) // may leave the name to the caller, or to a waiter
 	return n
-}
-
-// queueLocked puts a waiter into the queue.
-func (n *nameState) queueLocked(c *contender, now clock.Instant) *waiter {
-	w := n.shard.table.waiters.Get().(*waiter)
-	w.Kind, w.TTL, w.Limit, w.Since, w.Of.kind = &kinds[c.kind].Kind, c.ttl, c.limit, now, c.kind
-	n.Wait(w)
-	if n.Lease != nil {
-		n.Lease.scheduleLocked(now) // w is woken when it ends
-	}
-	return w
 }
 
 const (
@@ -244,7 +212,7 @@ func (n *nameState) contendNextLocked(yieldFirst bool) {
 		return
 	}
 	if yieldFirst {
-		n.term = clock.Now()
+		n.strangers.yielded = clock.Now()
 	}
 	w.Of.yieldFirst = yieldFirst
 	w.Of.ready <- struct{}{}
@@ -283,45 +251,6 @@ func (n *nameState) stopContending(yieldFirst bool) {
 	n.contendNextLocked(yieldFirst)
 }
 
-// park waits until w has left the queue of c.state or ctx ends. If w is given something just as ctx ends,
-// park passes that on to the next.
-func (c *contender) park(ctx context.Context, w *waiter) (got parked, err error) {
-	n, left := c.state, false
-	c.e.record.counts.waiting.Add(1)
-	defer c.e.record.counts.waiting.Add(-1)
-	select {
-	case <-w.Of.ready:
-	case <-ctx.Done():
-		err = ctx.Err()
-		n.shard.mu.Lock()
-		if left = n.Leave(w); left {
-			n.letInLocked(c.e.cfg.HandOverTime, clock.Now()) // it may have been a writer
-		}
-		n.shard.unlock()
-		if !left {
-			<-w.Of.ready
-		}
-	}
-	got = w.Of
-	*w = waiter{Of: parked{ready: got.ready}}
-	c.e.names.waiters.Put(w)
-	switch {
-	case err == nil && got.closed:
-		return got, oneline.Join(errTakenHere, ErrClosed)
-	case err == nil:
-		return got, nil
-	case left || got.closed:
-	case got.lock != nil:
-		_ = got.lock.Release(ctx) // to the next; it does not matter that ctx has ended
-	default:
-		if got.inherited != nil {
-			got.inherited.giveUp()
-		}
-		n.stopContending(got.yieldFirst)
-	}
-	return parked{}, c.e.unlessKnown(c.name, errTakenHere, err)
-}
-
 // close ends all leases, and the wait of all waiters with ErrClosed. Contenders release locks that are granted
 // meanwhile. drained is closed when the last contender has ended.
 func (t *nameTable) close() {
@@ -351,5 +280,32 @@ func (t *nameTable) close() {
 func (t *nameTable) contenderEnded() {
 	if t.awaited.Add(-1) == 0 {
 		close(t.drained)
+	}
+}
+
+// shardsOf returns the shards of names, each once, in the order of the table.
+func (t *nameTable) shardsOf(names []string) (shards []*shard) {
+	var used [nameShards]bool
+	for _, name := range names {
+		used[t.index(name)] = true
+	}
+	for i := range used {
+		if used[i] {
+			shards = append(shards, &t.shards[i])
+		}
+	}
+	return shards
+}
+
+// lockAll locks shards in the order of the table. Nobody else locks two.
+func lockAll(shards []*shard) {
+	for _, s := range shards {
+		s.mu.Lock()
+	}
+}
+
+func unlockAll(shards []*shard) {
+	for _, s := range slices.Backward(shards) {
+		s.unlock()
 	}
 }

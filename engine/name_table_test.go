@@ -126,7 +126,7 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 			l.lease.handOverLocked(l, l.since)
 		},
 		"a lease to extend": func(l *Lock) {
-			l.lease.until = l.since.Add(time.Second)
+			l.lease.renewal.until = l.since.Add(time.Second)
 			l.endLocked(ErrNotHeld)
 			l.lease.handOverLocked(l, l.since)
 		},

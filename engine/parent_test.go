@@ -28,7 +28,7 @@ func (p *parent) Err() error            { p.look(); return p.Context.Err() }
 func TestNoMethodOfACallersContextIsCalledUnderAShardsMutex(t *testing.T) {
 	runOut := func(l *Lock) {
 		l.lock()
-		l.lease.until = l.since
+		l.lease.renewal.until = l.since
 		l.unlock()
 	}
 	for name, end := range map[string]func(t *testing.T, e *Engine, s *scripted, l *Lock, own context.Context){

@@ -24,10 +24,10 @@ const (
 // passLocked says how a lock is passed on: to whom, whether it is left open to strangers first, and when one was seen.
 func (l *lease) passLocked(now clock.Instant) *pipeline.Line {
 	n, often, word := l.state, opensPerSecond, ""
-	if ago := now.Sub(n.stranger); !n.stranger.IsZero() && ago < sightingMemory {
+	if ago := now.Sub(n.strangers.seen); !n.strangers.seen.IsZero() && ago < sightingMemory {
 		often, word = opensToSeen, strconv.FormatInt(ago.Milliseconds(), 10)
 	}
-	turn := now.Sub(l.term.Since) + l.e.roundTrip()
+	turn := now.Sub(l.term.Since) + l.e.masters.roundTrip()
 	if time.Duration(fastrand.Uint32n(uint32(time.Second/time.Microsecond)))*time.Microsecond < turn*time.Duration(often) {
 		return &pipeline.Line{Open: true, Word: word}
 	}
@@ -51,7 +51,7 @@ func sightingAt(word string, now clock.Instant) clock.Instant {
 func (n *nameState) stoodInLine(strange clock.Instant, next *[2]string) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	n.lined, n.stranger, n.named = true, later(n.stranger, strange), next
+	n.lined, n.named, n.strangers.seen = true, next, later(n.strangers.seen, strange)
 }
 
 // later returns the later of two instants, each of which may be none.

@@ -42,14 +42,3 @@ func (l *Lock) Slot() int {
 	slot, _ := inside.SlotOf(cmp.Or(l, noLock).lease.name)
 	return slot
 }
-
-// slotKey returns the key of a slot, given the key of the queue.
-func slotKey(slot int, queue string) string {
-	return inside.SlotKey(slot, queue[len(inside.SlotPrefix)+1:])
-}
-
-// nameOf returns the caller's name for a key.
-func (c *Config) nameOf(key string) string {
-	_, key = inside.SlotOf(key)
-	return key[len(c.Prefix):]
-}

@@ -13,8 +13,8 @@ import (
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/limits"
+	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
-	"muxlock/pipeline"
 )
 
 // A permitContender asks the masters for one of the slots of a name. Callers of this process ask side by side until one is
@@ -33,8 +33,9 @@ import (
 // Each master grants the first slot of the request that is free there. So a caller wins one slot at most, by the votes on
 // that slot alone.
 type permitContender struct {
-	contender            // of the queue for permits of the name; state is nil until it is the contender
-	permits   *nameState // of the queue; not swept while c asks
+	contender contender  // of the queue for permits of the name; its state is nil until it is the contender
+	permits   *nameState // of the queue; not swept while p asks
+	limit     int        // of the permits
 	first     int        // the slot to ask for first
 	woken     bool       // a notification says that first is free
 	freed     int32      // how many permits of the name this process had released at its last request
@@ -45,97 +46,106 @@ type permitContender struct {
 // half of all slots are free.
 const firstAsked = 8
 
-func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
+func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, patient bool) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
 	if limit < 1 || limit > limits.Permits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, limits.Permits)
 	}
-	c := permitContender{contender: e.newContender(most, waitWhenFull, permit)}
-	c.limit, c.name = limit, inside.SlotPrefix+":"
-	if err := c.ask(ctx, name, ttl); err != nil {
+	key, err := e.cfg.key(name)
+	if err != nil {
 		return nil, err
 	}
-	c.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
-	lock, err := c.contend(ctx)
+	p := permitContender{contender: e.newContender(most, patient, permit), limit: limit}
+	c := &p.contender
+	if err := c.admit(ctx, inside.SlotPrefix+":"+key, ttl); err != nil {
+		return nil, err
+	}
+	if err := e.refuseUpgrade(ctx, c.name); err != nil {
+		return nil, err
+	}
+	p.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
+	lock, err := p.contend(ctx)
 	if err != nil {
-		return nil, e.record.notAcquired(name, c.asked, c.made, err)
+		return nil, c.failed(err)
 	}
 	return lock, nil
 }
 
 // contend asks the masters until they grant a permit, ctx ends or the attempts are used up.
-func (c *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
-	queues, err := c.e.names.beginPermit(c)
+func (p *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
+	c := &p.contender
+	queues, err := c.e.names.beginPermit(p)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		err = c.e.unlessKnown(c.name, errUnanswered, err) // before end clears the reason
-		c.end()
+		p.end()
 	}()
 	switch {
-	case queues && c.most == 1:
+	case queues && !c.tries.waits():
 		c.e.record.counts.taken.Add(1)
 		return nil, errTakenHere
 	case queues:
-		if lock, err := c.wait(ctx, step{}); lock != nil || err != nil {
+		if lock, err := p.wait(ctx, step{}); lock != nil || err != nil {
 			return lock, err
 		}
 	}
-	return persist(ctx, c.attempt, c.wait)
+	return persist(ctx, p.attempt, p.wait)
 }
 
 // end lets the next waiter of this process contend.
-func (c *permitContender) end() {
-	if c.state != nil {
-		c.state.stopContending(c.yieldFirst)
+func (p *permitContender) end() {
+	if n := p.contender.state; n != nil {
+		n.stopContending(p.contender.turn.yieldFirst)
 	}
-	c.permits.shard.mu.Lock()
-	c.permits.Exit()
-	c.permits.shard.unlock()
-	c.e.names.contenderEnded()
+	p.permits.shard.mu.Lock()
+	p.permits.Exit()
+	p.permits.shard.unlock()
+	p.contender.e.names.contenderEnded()
 }
 
-// wait makes c the contender, and waits until a slot may be free; or returns a permit that was handed over. It waits for a
-// slot only if the masters have just refused c or the contender before it.
-func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
+// wait makes p the contender, and waits until a slot may be free; or returns a permit that was handed over. It waits for a
+// slot only if the masters have just refused p or the contender before it.
+func (p *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
+	c := &p.contender
 	e := c.e
 	if next.again {
 		e.record.counts.retries.Add(1)
 	}
 	if c.state == nil {
-		lock, err := c.queue(ctx, true)
+		lock, err := c.queue(ctx, true, p.limit)
 		if lock != nil || err != nil {
 			c.state = nil
 			return lock, err
 		}
-		if !c.yieldFirst && (next.kind == nil || c.begin != c.asked) {
+		if !c.turn.yieldFirst && (next.kind == nil || c.turn.queued) {
 			return nil, nil
 		}
 	}
-	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(c.polls, 3))
+	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(p.polls, 3))
 	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer stop()
-	w := &waiter{Kind: &kinds[c.kind].Kind, TTL: c.ttl, Limit: c.limit, Of: parked{ready: make(chan struct{}, 1), kind: c.kind, stop: stop}}
-	if c.permits.queueFirst(w); c.made > 0 && c.permits.freed.Load() != c.freed { // one was released after it asked
+	w := &waiter{Kind: &kinds[c.kind].Kind, TTL: c.tries.ttl, Limit: p.limit, Of: parked{ready: make(chan struct{}, 1), kind: c.kind, stop: stop}}
+	if p.permits.queueFirst(w); c.tries.made > 0 && p.permits.freed.Load() != p.freed { // one was released after it asked
 		stop()
 	}
 	var err error
-	if c.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
+	if c.turn.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
 		err = e.pause(during, to)
 	} else {
-		if c.splits == 0 { // else somebody may hold c.first on a bare quorum
-			c.first = rand.IntN(c.limit)
+		if c.tries.splits == 0 { // else somebody may hold p.first on a bare quorum
+			p.first = rand.IntN(p.limit)
 		}
-		err = c.await(during, slotKey(c.first, c.name), next)
-		if c.woken = err == nil; !c.woken {
-			c.polls++
+		err = c.await(during, slotKey(p.first, c.name), next)
+		if p.woken = err == nil; !p.woken {
+			p.polls++
 		}
 	}
-	switch lock := c.permits.leave(w); {
-	case lock != nil && lock.collect(c.asked):
-		c.yieldFirst = true // the next waiter was refused, too
+	switch lock := p.permits.leave(w); {
+	case lock != nil && lock.collect(c.turn.called):
+		c.turn.yieldFirst = true // the next waiter was refused, too
 		return lock, nil
 	case lock != nil: // lost during the hand-over
 	case ctx.Err() != nil:
@@ -146,18 +156,19 @@ func (c *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	return nil, nil
 }
 
-// attempt asks for some slots, then for all if those are refused, unless c was woken for one slot. A contender that has
+// attempt asks for some slots, then for all if those are refused, unless p was woken for one slot. A contender that has
 // queued was refused before, and asks for all at once.
-func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, err error) {
-	slots, e := rand.Perm(c.limit), c.e
-	at := slices.Index(slots, c.first)
+func (p *permitContender) attempt(ctx context.Context) (*Lock, step, error) {
+	c := &p.contender
+	slots, e := rand.Perm(p.limit), c.e
+	at := slices.Index(slots, p.first)
 	slots[0], slots[at] = slots[at], slots[0]
-	most := min(c.limit, firstAsked)
-	if c.state != nil && !c.woken {
-		most = c.limit
+	most := min(p.limit, firstAsked)
+	if c.state != nil && !p.woken {
+		most = p.limit
 	}
-	for ; ; most = c.limit {
-		c.freed = c.permits.freed.Load()
+	for ; ; most = p.limit {
+		p.freed = p.permits.freed.Load()
 		var keys []string
 		for _, slot := range slots[:min(most, e.cfg.Queue)] {
 			keys = append(keys, slotKey(slot, c.name))
@@ -168,55 +179,42 @@ func (c *permitContender) attempt(ctx context.Context) (lock *Lock, next step, e
 		}
 		for i := range a.reqs { // the pipeline releases later grants
 			if i != a.best && a.outs[i].Tally.Granted > 0 {
-				e.undo(a.reqs[i])
+				e.masters.undo(a.reqs[i])
 			}
 		}
 		req, out := &a.reqs[a.best], &a.outs[a.best]
-		if next = a.next; next.hold {
-			lock, err := c.take(req, out, a.start)
-			if err == nil {
+		p.first = slots[a.best]
+		if out.Verdict == quorum.Denied && most < p.limit && !p.woken {
+			e.masters.undo(*req)
+			slots = slices.Concat(slots[len(keys):], slots[:len(keys)])
+			continue
+		}
+		p.woken = false
+		start, next := c.judge(out, a.began)
+		if next.hold {
+			lock := grant(e, nil, *req, int(out.Tally.Granted), start, clock.Now())
+			if err := c.take([]*shard{p.permits.shard}, lock); err == nil {
 				return lock, next, nil
+			} else {
+				next = c.tries.retry(err)
 			}
-			next = c.retry(err)
 		}
-		if c.first = slots[a.best]; c.woken || most == c.limit || next.kind != ErrTaken {
-			c.woken = false
-			return nil, c.refused(req, out, next), nil
-		}
-		e.undo(*req)
-		c.made-- // it is the same attempt
-		slots = slices.Concat(slots[len(keys):], slots[:len(keys)])
+		return nil, c.refused(req, out, next), nil
 	}
 }
 
-// take gives c the slot that it won.
-func (c *permitContender) take(req *pipeline.Request, out *pipeline.Outcome, start clock.Instant) (*Lock, error) {
-	s := c.e.names.shard(c.name)
-	s.mu.Lock()
-	defer s.unlock()
-	now := clock.Now()
-	n := s.stateLocked(req.Name, now)
-	lock := grant(c.e, n, *req, int(out.Tally.Granted), start, now)
-	err := lock.lease.overLocked(now)
-	if err != nil || n.Lease != nil { // n.Lease was released by force, and its holder does not know it yet
-		return nil, cmp.Or(err, ErrTaken)
-	}
-	c.takeLocked(lock, now)
-	return lock, nil
-}
-
-// beginPermit reports whether c must queue: other callers of this process do, or as many ask as there are permits. The
+// beginPermit reports whether p must queue: other callers of this process do, or as many ask as there are permits. The
 // caller must call end: close waits for it.
-func (t *nameTable) beginPermit(c *permitContender) (queues bool, err error) {
-	s := t.shard(c.name)
+func (t *nameTable) beginPermit(p *permitContender) (queues bool, err error) {
+	s := t.shard(p.contender.name)
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {
 		return false, ErrClosed
 	}
 	t.awaited.Add(1)
-	c.permits = s.stateLocked(c.name, c.begin)
-	return c.permits.Enter(c.limit), nil
+	p.permits = s.stateLocked(p.contender.name, p.contender.turn.began)
+	return p.permits.Enter(p.limit), nil
 }
 
 // permitQueue returns the queue for permits of which n is a slot; n: there is none.
@@ -249,4 +247,9 @@ func (n *nameState) leave(w *waiter) *Lock {
 	defer n.shard.unlock()
 	n.Leave(w)
 	return w.Of.lock
+}
+
+// slotKey returns the key of a slot, given the key of the queue.
+func slotKey(slot int, queue string) string {
+	return inside.SlotKey(slot, queue[len(inside.SlotPrefix)+1:])
 }

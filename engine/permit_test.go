@@ -595,7 +595,7 @@ func TestSlotThatIsWonBeforeItsReleaseIsAnsweredIsThatOfItsHolder(t *testing.T) 
 		req := r.handOverLocked()
 		first.unlock()
 		second := <-got
-		out, err := e.pipe.Do(t.Context(), req)
+		out, err := e.masters.pipe.Do(t.Context(), req)
 		_ = r.end(t.Context(), &req, &out, err)
 		require.True(t, second.Valid())
 		require.NoError(t, e.Close())

@@ -27,6 +27,7 @@ import (
 // there is no lock.
 type place struct {
 	c      *contender
+	same   bool            // it is in the attempt of the place before, which gave its grants back to nobody
 	origin pipeline.Origin // of the join; unknown: it was not sent, or the pipeline has passed it
 	won    chan struct{}   // capacity 1
 	timer  *time.Timer     // for the next request
@@ -44,13 +45,13 @@ type place struct {
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
 // A contender with one attempt or a very short lease does not, nor does a reader or a set.
 func (c *contender) standsInLine(ctx context.Context) bool {
-	if c.most == 1 || c.ttl < line.LeastTTL || !kinds[c.kind].inLine {
+	if !c.tries.waits() || c.tries.ttl < line.LeastTTL || !kinds[c.kind].inLine {
 		return false
 	}
 	c.state.shard.mu.Lock()
 	lined := c.state.lined
 	c.state.shard.unlock()
-	return (lined || c.crowded) && c.e.at(c.name).Lines(ctx)
+	return (lined || c.others.crowded) && c.e.masters.at(c.name).Lines(ctx)
 }
 
 // stand lets c stand in line until it has the lock, too few masters answer or ctx ends. It returns what attempt returns.
@@ -58,19 +59,16 @@ func (c *contender) stand(ctx context.Context) (*Lock, step, error) {
 	here := *c // on the heap, for its places; a contender that never stands in line allocates nothing
 	defer func() { *c = here }()
 	c.state.shard.mu.Lock()
-	began := later(c.asked, c.state.term)
+	began := later(c.turn.called, c.state.strangers.yielded)
 	c.state.shard.unlock()
-	n := len(c.e.cfg.Masters)
+	n := c.e.masters.number
 	w := line.Waiter[string, clock.Instant]{Terms: line.Terms[clock.Instant]{
-		Began: began, TTL: c.ttl, Masters: n, Quorum: quorum.Size(n), Fenced: c.e.cfg.Fencing,
+		Began: began, TTL: c.tries.ttl, Masters: n, Quorum: quorum.Size(n), Fenced: c.e.cfg.Fencing,
 	}}
-	for {
-		p := here.newPlace(ctx, w.Join(token.For(c.e.cfg.Holder)))
+	for same := false; ; {
+		p := here.newPlace(ctx, w.Join(token.For(c.e.cfg.Holder)), same)
 		lock, next, do, err := p.wait(ctx)
-		switch {
-		case do.Nobody:
-			here.made-- // it counted when it joined
-		case do.Leave && here.made == c.most:
+		if same = do.Nobody; do.Leave && !same && here.tries.made == here.tries.most {
 			next.kind, do.Leave = ErrTaken, false
 		}
 		p.leave(lock != nil, do)
@@ -83,10 +81,10 @@ func (c *contender) stand(ctx context.Context) (*Lock, step, error) {
 	}
 }
 
-func (c *contender) newPlace(ctx context.Context, w line.Waiter[string, clock.Instant]) *place {
-	p := &place{c: c, waiter: w, won: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+func (c *contender) newPlace(ctx context.Context, w line.Waiter[string, clock.Instant], same bool) *place {
+	p := &place{c: c, same: same, waiter: w, won: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
-	c.e.at(c.name).Listen(c.name, w.Own, p)
+	c.e.masters.at(c.name).Listen(c.name, w.Own, p)
 	return p
 }
 
@@ -97,12 +95,12 @@ func (p *place) leave(taken bool, do line.Command[string]) {
 	p.waiter.Place.End() // nothing is heard any more
 	p.timer.Stop()
 	p.mu.Unlock()
-	masters := p.c.e.at(p.c.name)
+	masters := p.c.e.masters.at(p.c.name)
 	masters.Unlisten(p.waiter.Own)
 	p.calls.Wait() // they use the contender
 	if !taken && p.origin != pipeline.OriginUnknown {
 		masters.Post(pipeline.Request{
-			Op: pipeline.Pass, Name: p.c.name, Token: p.waiter.Own, TTL: p.c.ttl, Origin: p.origin,
+			Op: pipeline.Pass, Name: p.c.name, Token: p.waiter.Own, TTL: p.c.tries.ttl, Origin: p.origin,
 			Line: &pipeline.Line{Named: [2]string{do.Leader}, Nobody: do.Nobody},
 		})
 	}
@@ -129,7 +127,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 			case <-p.timer.C:
 				due = true
 			case <-ctx.Done():
-				err = oneline.Join(newAttemptError(ErrTaken, anAcquire, len(e.cfg.Masters), out), ctx.Err())
+				err = oneline.Join(newAttemptError(ErrTaken, anAcquire, e.masters.number, out), ctx.Err())
 			case <-e.closing:
 				err = ErrClosed
 			}
@@ -140,11 +138,11 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 
 // ask sends the masters a request to join the line, or to stay there. It has new readers refused, if readers have the name.
 func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
-	c, now, masters := p.c, clock.Now(), p.c.e.at(p.c.name)
+	c, now, masters := p.c, clock.Now(), p.c.e.masters.at(p.c.name)
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.mu.Lock()
-	p.waiter.Trip = c.e.roundTrip()
+	p.waiter.Trip = c.e.masters.roundTrip()
 	r, next := p.waiter.Request(now)
 	p.due = now.Add(next)
 	p.timer.Reset(next)
@@ -156,7 +154,7 @@ func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 		masters.Lines(asking)
 	}
 	out, err := masters.Do(asking, pipeline.Request{
-		Op: pipeline.Wait, Name: c.name, Token: p.waiter.Own, TTL: c.ttl, Line: &pipeline.Line{Request: r}, Patient: c.waitWhenFull || r.Stay,
+		Op: pipeline.Wait, Name: c.name, Token: p.waiter.Own, TTL: c.tries.ttl, Line: &pipeline.Line{Request: r}, Patient: c.patient || r.Stay,
 	})
 	switch {
 	case err != nil && ctx.Err() == nil && asking.Err() != nil: // a quorum granted meanwhile
@@ -164,8 +162,10 @@ func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 	case err != nil:
 		return out, err
 	case !r.Stay:
-		p.origin = out.Origin
-		c.made++
+		if p.origin = out.Origin; !p.same {
+			c.tries.made++
+		}
+		c.turn.contended, c.turn.yieldFirst = true, false
 	}
 	if p.answered(out) {
 		p.mu.Lock()
@@ -173,18 +173,18 @@ func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 		p.heedLocked(line.Command[string]{Again: readers, From: intentEvery, To: intentEvery})
 		p.mu.Unlock() // Hear is called under the pipeline's locks
 		if readers {
-			c.readers = true
+			c.intents.met = true
 			c.keepReadersOut()
 		}
 		c.state.failedFor(ErrTaken)
-		c.e.noteTook(clock.Now().Sub(sentAt(out, now)))
+		c.e.masters.noteTook(clock.Now().Sub(sentAt(out, now)))
 	}
 	return out, nil
 }
 
 // answered reports whether a quorum has answered, or may still.
 func (p *place) answered(out pipeline.Outcome) bool {
-	n := len(p.c.e.cfg.Masters)
+	n := p.c.e.masters.number
 	return n-int(out.Tally.Unknown) >= quorum.Size(n)
 }
 
@@ -199,7 +199,7 @@ func (p *place) judge(out pipeline.Outcome) (next step, do line.Command[string])
 	p.heedLocked(do)
 	p.mu.Unlock()
 	if do.Leave {
-		next.failed = newAttemptError(ErrTaken, anAcquire, len(p.c.e.cfg.Masters), out)
+		next.failed = newAttemptError(ErrTaken, anAcquire, p.c.e.masters.number, out)
 	}
 	return next, do
 }
@@ -208,14 +208,13 @@ func (p *place) judge(out pipeline.Outcome) (next step, do line.Command[string])
 // another type of value.
 func (p *place) failed(out pipeline.Outcome) step {
 	c := p.c
-	c.crowded = false
+	c.others.crowded = false
 	c.state.notLined()
 	out.Verdict = quorum.NoQuorum
-	c.made-- // it counted when it joined
-	next := c.next(out, 0)
+	next := c.tries.after(out, 0)
 	c.e.record.counts.attempt(next, out)
 	c.state.failedFor(next.kind)
-	next.failed = newAttemptError(next.kind, anAcquire, len(c.e.cfg.Masters), out)
+	next.failed = newAttemptError(next.kind, anAcquire, c.e.masters.number, out)
 	return next
 }
 
@@ -257,11 +256,11 @@ func (p *place) heedLocked(do line.Command[string]) {
 func (p *place) watch() {
 	e, gap := p.c.e, p.c.gap()
 	p.mu.Lock()
-	first, from, to := p.waiter.Watch(pipeline.Readers, finest, e.spread())
+	first, from, to := p.waiter.Watch(pipeline.Readers, finest, e.masters.spread())
 	p.mu.Unlock()
 	err := e.pause(p.ctx, first)
 	if err == nil {
-		err = e.at(p.c.name).Await(p.ctx, p.c.name, e.cfg.RetryHeld)
+		err = e.masters.at(p.c.name).Await(p.ctx, p.c.name, e.cfg.RetryHeld)
 	}
 	if err == nil && to > 0 {
 		err = e.pause(p.ctx, redlock.Jitter(from, to, fastrand.Uint32n)+gap)
@@ -288,10 +287,10 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	if !ok {
 		return nil, step{}, nil
 	}
-	req := pipeline.Request{Op: pipeline.Wait, Name: c.name, Token: p.waiter.Own, TTL: c.ttl, Origin: p.origin}
+	req := pipeline.Request{Op: pipeline.Wait, Name: c.name, Token: p.waiter.Own, TTL: c.tries.ttl, Origin: p.origin}
 	out := pipeline.Outcome{Verdict: quorum.Won}
-	if req.Fence, out.Granted, out.Stored = fencing.Decide(won.Fences); e.mustRaise(&out) {
-		out, err := e.at(c.name).Do(ctx, e.raising(req, &out))
+	if req.Fence, out.Granted, out.Stored = fencing.Decide(won.Fences); e.masters.isLow(&req, &out) {
+		out, err := e.masters.raise(ctx, req, out)
 		if err != nil {
 			return nil, step{}, err
 		}
@@ -301,12 +300,14 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	}
 	now := clock.Now()
 	lock := grant(e, c.state, req, bits.OnesCount64(won.Live), now, now)
-	lock.lease.passedOn(won.Until, now)
+	lock.lease.renewal.passedOn(won.Until, now)
 	c.state.stoodInLine(strange, &won.Next)
-	lock, err := c.take(lock)
-	if err == nil || errors.Is(err, ErrClosed) {
-		return lock, step{}, err
+	switch err := c.take([]*shard{c.state.shard}, lock); {
+	case err == nil:
+		return lock, step{}, nil
+	case errors.Is(err, ErrClosed):
+		return nil, step{}, err
 	}
 	e.record.counts.expired.Add(1)
-	return nil, c.retry(ErrExpired), nil
+	return nil, c.tries.retry(ErrExpired), nil
 }

@@ -165,10 +165,11 @@ func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answe
 		e := newEngine(cfg.withDefaults(), l, new(record))
 		defer time.Sleep(time.Minute)
 		defer e.Close()
-		n, _, _, err := e.names.join(&contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}, begin: clock.Now()}, true)
+		c := &contender{e: e, name: "name", tries: attempts{ttl: e.cfg.TTL}, turn: ownTurn{began: clock.Now()}}
+		_, _, _, err := e.names.join(c, true, 0)
 		require.NoError(t, err)
-		n.stoodInLine(clock.Instant{}, nil)
-		n.stopContending(false)
+		c.state.stoodInLine(clock.Instant{}, nil)
+		c.state.stopContending(false)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		test(t, l, e, goAcquire(ctx, e, 0))
@@ -491,7 +492,7 @@ func TestHolderLeavesTheNameOpenNowAndThen(t *testing.T) {
 				defer n.shard.mu.Unlock()
 				for range 1000 {
 					if seen {
-						n.stranger = clock.Now()
+						n.strangers.seen = clock.Now()
 					}
 					if lock.lease.passLocked(lock.lease.term.Since.Add(20 * time.Millisecond)).Open {
 						open++
@@ -564,9 +565,9 @@ func (c *busyCtx) Value(key any) any {
 func TestContextOfWhoIsGrantedTheLockKeepsNoMasterWaiting(t *testing.T) { // in no bubble: there a mutex holds up the clock
 	e := newEngine(Config{Masters: make([]string, 3)}.withDefaults(), &liners{heard: make(map[string]pipeline.Listener)}, new(record))
 	defer e.Close()
-	c := &contender{e: e, name: "name", attempts: attempts{ttl: e.cfg.TTL}}
+	c := &contender{e: e, name: "name", tries: attempts{ttl: e.cfg.TTL}}
 	w := line.Waiter[string, clock.Instant]{Terms: line.Terms[clock.Instant]{TTL: e.cfg.TTL, Masters: 3, Quorum: 2}}
-	p := c.newPlace(t.Context(), w.Join("token"))
+	p := c.newPlace(t.Context(), w.Join("token"), false)
 	defer p.cancel()
 	p.waiter.Request(clock.Now())
 	ctx := &busyCtx{Context: t.Context(), done: make(chan struct{})}

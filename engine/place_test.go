@@ -19,7 +19,7 @@ import (
 func linesOf(t testing.TB, engines ...*Engine) {
 	t.Helper()
 	for _, e := range engines {
-		require.True(t, e.pipe.Lines(t.Context()), "a quorum has lines")
+		require.True(t, e.masters.pipe.Lines(t.Context()), "a quorum has lines")
 	}
 }
 

@@ -55,7 +55,7 @@ func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 		lock, err := e.TryAcquire(t.Context(), "name", ttl)
 		require.NoError(t, err, "the queue is no part of the lease")
 		require.Equal(t, wait+valid, lock.Until().Sub(begin))
-		require.Equal(t, s.delay, e.roundTrip(), "nor of the round trip")
+		require.Equal(t, s.delay, e.masters.roundTrip(), "nor of the round trip")
 
 		p.wait = time.Second
 		begin = time.Now()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/limits"
 )
 
 // A Set is the locks of several names, acquired together: all of them or none. Each lock is a lease by itself,
@@ -62,8 +61,6 @@ func (s *Set) first(of func(i int) error) error {
 	}
 	return nil
 }
-
-func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, err) }
 
 // Done returns a channel that is closed when the Set is released or one lock is lost.
 func (s *Set) Done() <-chan struct{} {
@@ -153,13 +150,20 @@ func (s *Set) Release(ctx context.Context) error {
 // Errors: those of Acquire, with the busy name; ErrDenied has no name. ErrInvalid names the argument: no names, too
 // many, or a name given twice.
 func (e *Engine) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
-	return e.acquireAll(ctx, names, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
+	return setOf(e.acquireAll(ctx, names, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull))
 }
 
 // TryAcquireAll is AcquireAll with one attempt, as TryAcquire makes it. While somebody in this engine holds one of the
 // names or waits for it, it returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
-	return e.acquireAll(ctx, names, ttl, 1, false)
+	return setOf(e.acquireAll(ctx, names, ttl, 1, false))
+}
+
+func setOf(locks []*Lock, err error) (*Set, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Set{locks: locks}, nil
 }
 
 // DoAll is Do for all names: it acquires them, keeps them alive while fn runs, and releases them. The ctx of fn ends
@@ -173,28 +177,4 @@ func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, f
 		return err
 	}
 	return hold(ctx, s, func(ctx context.Context) error { return fn(ctx, s) })
-}
-
-// keys returns the keys of the names of a set.
-func (c *Config) keys(names []string) ([]string, error) {
-	switch {
-	case len(names) == 0:
-		return nil, invalid("names", "is empty")
-	case len(names) > c.Queue:
-		return nil, invalid("names", "has %d names, more than Config.Queue takes: %d", len(names), c.Queue)
-	case len(names) > limits.SetNames:
-		return nil, invalid("names", "has %d names, more than %d: a master takes them in one step, and serves nobody else meanwhile", len(names), limits.SetNames)
-	}
-	keys, places := make([]string, len(names)), make(map[string]int, len(names))
-	for i, name := range names {
-		key, err := c.key(name)
-		if err != nil {
-			return nil, fmt.Errorf("names[%d]: %w", i, err)
-		}
-		if first, twice := places[name]; twice {
-			return nil, invalid(fmt.Sprintf("names[%d]", i), "%q is names[%d], too", name, first)
-		}
-		keys[i], places[name] = key, i
-	}
-	return keys, nil
 }

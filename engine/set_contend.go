@@ -22,16 +22,16 @@ import (
 //	   ^                                       | refused
 //	   '--- waits for the name that kept it <--'
 type setContender struct {
-	contender // of the name that was busy last; it does not contend for that name while it waits
+	contender contender // of the name that was busy last; it does not contend for that name while it waits
 	keys      []string
 	states    []*nameState // by key
 	shards    []*shard     // of the keys, in the order in which they are locked
 	turn      *nameState   // the name at which it has its turn; nil: none
 	all       bool         // it contends for all
-	set       *Set         // the set that c acquired; nil: none yet
+	locks     []*Lock      // that s acquired; nil: none yet
 }
 
-func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, waitWhenFull bool) (*Set, error) {
+func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, patient bool) ([]*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
 	keys, err := e.cfg.keys(names)
@@ -41,125 +41,133 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 	if err := e.refuseUpgrade(ctx, keys...); err != nil {
 		return nil, err
 	}
-	first := e.at(keys[0])
+	first := e.masters.at(keys[0])
 	for i, key := range keys {
-		if e.at(key) != first {
+		if e.masters.at(key) != first {
 			return nil, invalid("names", "are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], names[i])
 		}
 	}
-	c := setContender{contender: e.newContender(most, waitWhenFull, ofSet), keys: keys, states: make([]*nameState, len(keys))}
-	if err := c.ask(ctx, names[0], ttl); err != nil {
+	s := setContender{contender: e.newContender(most, patient, ofSet), keys: keys, states: make([]*nameState, len(keys)), shards: e.names.shardsOf(keys)}
+	c := &s.contender
+	if err := c.admit(ctx, keys[0], ttl); err != nil {
 		return nil, err
 	}
-	c.shards = e.names.shardsOf(keys)
-	_, err = persist(ctx, c.attempt, c.rest)
-	if err != nil {
-		name := c.name[len(e.cfg.Prefix):]
+	if _, err = persist(ctx, s.attempt, c.rest); err != nil {
 		if err = e.unlessKnown(c.name, errUnanswered, err); !errors.Is(err, ErrDenied) { // the masters do not say which name that is
-			err = ofName(name, err)
+			err = ofName(e.cfg.nameOf(c.name), err)
 		}
-		err = e.record.notAcquired(name, c.asked, c.made, err)
+		err = c.failed(err)
 	}
-	c.leave()
+	s.leave()
 	c.leaveReaders(err != nil)
-	return c.set, err
+	return s.locks, err
 }
 
-// queueAll makes c the contender for all names, at once or after its turn at each that is busy in this process.
-func (c *setContender) queueAll(ctx context.Context) error {
-	e := c.e
+// queueAll makes s the contender for all names, at once or after its turn at each that is busy in this process.
+func (s *setContender) queueAll(ctx context.Context) error {
+	c := &s.contender
 	for {
-		n, w, err := e.names.joinAll(c)
+		n, w, err := c.e.names.joinAll(s)
 		switch {
 		case err != nil:
 			return err
-		case w == nil && c.yieldFirst:
-			c.yieldFirst = false
-			return e.pause(ctx, 4*e.spread()+c.gap())
+		case w == nil && c.turn.yieldFirst:
+			c.turn.yieldFirst = false
+			return c.e.pause(ctx, 4*c.e.masters.spread()+c.gap())
 		case w == nil:
 			return nil
 		}
-		c.withdraw() // a waiter in front of c may want to read
-		c.keptBy(n)
+		c.withdraw() // a waiter in front of s may want to read
+		s.keptBy(n)
 		got, err := c.park(ctx, w)
 		if err != nil {
 			return err
 		}
-		c.turn, c.yieldFirst = n, got.yieldFirst
+		s.turn, c.turn.yieldFirst = n, got.yieldFirst
+		c.turn.contended = c.turn.contended || got.yieldFirst
 	}
 }
 
 // keptBy notes which name is busy. An intent at another name is of no use any more.
-func (c *setContender) keptBy(n *nameState) {
+func (s *setContender) keptBy(n *nameState) {
+	c := &s.contender
 	if n.name != c.name {
 		c.withdraw()
 	}
 	c.name, c.state = n.name, n
 }
 
-// joinAll makes c the contender for all names, or queues it for a busy name and returns its waiter, or refuses it if it
-// does not wait. In the same step c ends its turn. Otherwise two sets, each with its turn at a name of the other, could
+// joinAll makes s the contender for all names, or queues it for a busy name and returns its waiter, or refuses it if it
+// does not wait. In the same step s ends its turn. Otherwise two sets, each with its turn at a name of the other, could
 // trade places for ever.
-func (t *nameTable) joinAll(c *setContender) (n *nameState, w *waiter, err error) {
-	now := clock.Now()
-	lockAll(c.shards)
-	defer unlockAll(c.shards)
-	for i, key := range c.keys {
-		s := t.shard(key)
-		if s.closed {
+func (t *nameTable) joinAll(s *setContender) (n *nameState, w *waiter, err error) {
+	c, now := &s.contender, clock.Now()
+	lockAll(s.shards)
+	defer unlockAll(s.shards)
+	for i, key := range s.keys {
+		shard := t.shard(key)
+		if shard.closed {
 			err = ErrClosed
-		} else if n = s.stateLocked(key, now); n == c.turn || n.Ask() {
-			c.states[i] = n // nobody queues behind it before all are unlocked
+		} else if n = shard.stateLocked(key, now); n == s.turn || n.Ask() {
+			s.states[i] = n // nobody queues behind it before all are unlocked
 			continue
-		} else if c.most == 1 {
+		} else if !c.tries.waits() {
 			c.name, err = key, errTakenHere
 			c.e.record.counts.taken.Add(1)
 		}
-		for _, mine := range c.states[:i] {
-			mine.Asks = mine == c.turn
+		for _, mine := range s.states[:i] {
+			mine.Asks = mine == s.turn
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if w = n.queueLocked(&c.contender, now); c.turn != nil {
-			c.turn.contendNextLocked(c.yieldFirst)
-			c.turn = nil
+		if w = n.queueLocked(c, 0, now); s.turn != nil {
+			s.turn.contendNextLocked(c.turn.yieldFirst)
+			s.turn = nil
 		}
 		return n, w, nil
 	}
-	c.all, c.turn = true, nil
+	s.all, s.turn = true, nil
 	return nil, nil, nil
 }
 
 // leave lets other callers of this process contend.
-func (c *setContender) leave() {
+func (s *setContender) leave() {
 	switch {
-	case c.all:
-		for _, n := range c.states {
+	case s.all:
+		for _, n := range s.states {
 			n.stopContending(false)
 		}
-	case c.turn != nil:
-		c.turn.stopContending(c.yieldFirst)
+	case s.turn != nil:
+		s.turn.stopContending(s.contender.turn.yieldFirst)
 	}
-	c.all, c.turn = false, nil
+	s.all, s.turn = false, nil
 }
 
 // attempt contends for all names and asks the masters once, as contender.attempt does: it returns the first lock of the set.
-// Without one, c contends no more if it is to try again.
-func (c *setContender) attempt(ctx context.Context) (*Lock, step, error) {
-	if err := c.queueAll(ctx); err != nil {
+// Without one, s contends no more if it is to try again.
+func (s *setContender) attempt(ctx context.Context) (*Lock, step, error) {
+	if err := s.queueAll(ctx); err != nil {
 		return nil, step{}, err
 	}
-	a, err := c.askJointly(ctx, c.keys, false)
+	c := &s.contender
+	a, err := c.askJointly(ctx, s.keys, false)
 	if err != nil {
 		return nil, step{}, err
 	}
-	next := a.next
+	// all had the same votes, but one may not have been raised
+	a.best = max(0, slices.IndexFunc(a.outs, func(out pipeline.Outcome) bool { return out.Verdict != quorum.Won }))
+	start, next := c.judge(&a.outs[a.best], a.began)
 	if next.hold {
-		if c.set, err = c.takeAll(a.reqs, a.outs, a.start); err == nil {
-			return c.set.locks[0], next, nil
+		locks := make([]*Lock, len(a.reqs))
+		for i := range a.reqs {
+			locks[i] = grant(c.e, s.states[i], a.reqs[i], int(a.outs[i].Tally.Granted), start, clock.Now())
 		}
-		next = c.retry(err)
+		if err = c.take(s.shards, locks...); err == nil {
+			s.locks, s.all = locks, false
+			return locks[0], next, nil
+		}
+		next = c.tries.retry(err)
 	}
 	kept := 0 // the name that most masters called held
 	for i := range a.outs {
@@ -168,13 +176,13 @@ func (c *setContender) attempt(ctx context.Context) (*Lock, step, error) {
 		}
 		if i != a.best {
 			a.reqs[i].Alone = a.outs[i].Denied != nil
-			c.e.undo(a.reqs[i])
+			c.e.masters.undo(a.reqs[i])
 		}
 	}
-	c.keptBy(c.states[kept])
+	s.keptBy(s.states[kept])
 	next = c.refused(&a.reqs[a.best], &a.outs[a.best], next)
 	if next.again {
-		c.leave()
+		s.leave()
 	}
 	return nil, next, nil
 }
@@ -183,91 +191,37 @@ func (c *setContender) attempt(ctx context.Context) (*Lock, step, error) {
 type joint struct {
 	reqs  []pipeline.Request
 	outs  []pipeline.Outcome
-	best  int           // whose votes decide
-	start clock.Instant // of validity
-	next  step
+	best  int // which most masters granted
+	began clock.Instant
 }
 
 // askJointly asks the masters once. It raises fencing tokens that too few masters store.
 func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (a joint, err error) {
-	e := c.e
+	m := &c.e.masters
 	a.reqs = make([]pipeline.Request, len(keys))
-	number := e.sets.Add(1)
+	number := m.joint.Add(1)
 	for i, key := range keys {
 		if a.reqs[i] = c.request(key); len(keys) > 1 {
 			a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf
 		}
 	}
-	handed := clock.Now()
+	a.began = clock.Now()
 	var errs []error
-	if a.outs, errs = e.askMany(ctx, a.reqs); cmp.Or(errs...) == nil {
+	if a.outs, errs = m.askMany(ctx, a.reqs); cmp.Or(errs...) == nil {
 		for i := range a.outs { // before a raise: fewer may answer that
 			if a.outs[i].Tally.Granted > a.outs[a.best].Tally.Granted {
 				a.best = i
 			}
 		}
-		c.sample(&a.outs[a.best], handed)
-		e.raiseLow(ctx, a.reqs, a.outs, errs)
+		m.sample(&a.outs[a.best], c.turn.contended, sentAt(a.outs[a.best], a.began))
+		m.raiseLow(ctx, a.reqs, a.outs, errs)
 	}
-	if err := cmp.Or(errs...); err != nil {
+	if err = cmp.Or(errs...); err != nil {
 		for i := range errs {
 			if errs[i] == nil { // decided at the moment when ctx ended; the others are undone already
-				e.undo(a.reqs[i])
+				m.undo(a.reqs[i])
 			}
 		}
-		return a, err
 	}
-	if !oneOf { // all had the same votes, but one may not have been raised
-		a.best = max(0, slices.IndexFunc(a.outs, func(out pipeline.Outcome) bool { return out.Verdict != quorum.Won }))
-	}
-	a.start, a.next = c.judge(&a.outs[a.best], handed)
-	return a, nil
-}
-
-// takeAll gives c the locks of the set that it contended for, or none of them.
-func (c *setContender) takeAll(reqs []pipeline.Request, outs []pipeline.Outcome, start clock.Instant) (*Set, error) {
-	s := &Set{locks: make([]*Lock, len(reqs))}
-	for i := range reqs {
-		s.locks[i] = grant(c.e, c.states[i], reqs[i], int(outs[i].Tally.Granted), start, clock.Now())
-	}
-	lockAll(c.shards)
-	defer unlockAll(c.shards)
-	now := clock.Now()
-	for _, l := range s.locks {
-		if err := l.lease.overLocked(now); err != nil {
-			return nil, err
-		}
-	}
-	for _, l := range s.locks {
-		c.takeLocked(l, now)
-	}
-	c.all = false
-	return s, nil
-}
-
-// shardsOf returns the shards of names, each once, in the order of the table.
-func (t *nameTable) shardsOf(names []string) (shards []*shard) {
-	var used [nameShards]bool
-	for _, name := range names {
-		used[t.index(name)] = true
-	}
-	for i := range used {
-		if used[i] {
-			shards = append(shards, &t.shards[i])
-		}
-	}
-	return shards
-}
-
-// lockAll locks shards in the order of the table. Nobody else locks two.
-func lockAll(shards []*shard) {
-	for _, s := range shards {
-		s.mu.Lock()
-	}
-}
-
-func unlockAll(shards []*shard) {
-	for _, s := range slices.Backward(shards) {
-		s.unlock()
-	}
+	return a, err
 }

@@ -75,7 +75,7 @@ type counters struct {
 	taken, split, noQuorum, expired                              atomic.Uint64
 	denied                                                       atomic.Uint64
 	released, handedOver, passedOn, notHeld, releasesUnconfirmed atomic.Uint64
-	lost, renewed, renewalsFailed, retries, raised, healed       atomic.Uint64
+	lost, renewed, renewalsFailed, retries, healed               atomic.Uint64
 	overloaded                                                   atomic.Uint64 // refused by acquire itself: the pipeline counts the others
 	waiting                                                      atomic.Int64
 }
@@ -113,7 +113,7 @@ func (c *counters) release(handedOver bool, err error) {
 }
 
 // Stats returns a snapshot. It reads the counters one after the other.
-func (e *Engine) Stats() Stats { return e.stats(e.pipe.Stats()) }
+func (e *Engine) Stats() Stats { return e.stats(e.masters.pipe.Stats()) }
 
 func (e *Engine) stats(p pipeline.Stats) Stats {
 	c := &e.record.counts
@@ -124,7 +124,7 @@ func (e *Engine) stats(p pipeline.Stats) Stats {
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), PassedOn: c.passedOn.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
 		Eroded: e.keeper.erodedNow(), Healed: c.healed.Load(),
-		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.record.queue.Dropped(), Waiting: int(c.waiting.Load()),
+		Retries: c.retries.Load(), FencesRaised: e.masters.raised.Load(), EventsDropped: e.record.queue.Dropped(), Waiting: int(c.waiting.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}

@@ -36,7 +36,7 @@ const (
 func (c *contender) look(ctx context.Context) {
 	e, n, now := c.e, c.state, clock.Now()
 	n.shard.mu.Lock()
-	due := !n.term.IsZero() && now.Sub(n.term) < strangerMemory
+	due := !n.strangers.yielded.IsZero() && now.Sub(n.strangers.yielded) < strangerMemory
 	n.shard.unlock()
 	last := e.looked.Load()
 	if !due || now.Sub(e.began) < time.Duration(last)+lookPeriod || !e.looked.CompareAndSwap(last, int64(now.Sub(e.began))) {
@@ -48,13 +48,13 @@ func (c *contender) look(ctx context.Context) {
 // lookNow notes whether a stranger has the name.
 func (c *contender) lookNow(ctx context.Context) {
 	n, now := c.state, clock.Now()
-	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*c.e.roundTrip()))
+	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*c.e.masters.roundTrip()))
 	defer cancel()
-	values, _ := c.e.at(c.name).Inspect(ctx, c.name)
+	values, _ := c.e.masters.at(c.name).Inspect(ctx, c.name)
 	for _, v := range values {
 		if v.Token != "" && !token.Ours(v.Token) {
 			n.shard.mu.Lock()
-			n.stranger = now
+			n.strangers.seen = now
 			n.shard.unlock()
 			return
 		}
@@ -65,12 +65,12 @@ func (c *contender) lookNow(ctx context.Context) {
 func (c *contender) gap() time.Duration {
 	n, now := c.state, clock.Now()
 	n.shard.mu.Lock()
-	seen := !n.stranger.IsZero() && now.Sub(n.stranger) < strangerMemory
+	seen := !n.strangers.seen.IsZero() && now.Sub(n.strangers.seen) < strangerMemory
 	n.shard.unlock()
-	if !seen || c.gaps == redlock.MostGaps {
+	if !seen || c.others.gaps == redlock.MostGaps {
 		return 0
 	}
-	c.gaps++
+	c.others.gaps++
 	from, to := redlock.StrangersGap(c.e.cfg.HandOverTime)
 	return redlock.Jitter(from, to, fastrand.Uint32n)
 }

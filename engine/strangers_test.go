@@ -111,7 +111,7 @@ func TestWithoutStrangersNoNameIsLeftAlone(t *testing.T) {
 		for _, engine := range []*Engine{e, other} {
 			shard := engine.names.shard("name")
 			shard.mu.Lock()
-			seen := shard.states["name"].stranger
+			seen := shard.states["name"].strangers.seen
 			shard.mu.Unlock()
 			require.Zero(t, seen)
 		}
