@@ -62,7 +62,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		return true, fate == turn.DeletedOwn
 	}
 	l.e.record.released(holder, now, true, true, nil) // before the next holder's Acquired
-	l.renewal.ttl = w.TTL                      // what its renewals ask for
+	l.renewal.ttl = w.TTL                             // what its renewals ask for
 	if fate == turn.Extended {
 		w.Of.inherited = l
 	} else {

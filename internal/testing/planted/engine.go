@@ -3,43 +3,43 @@ package main
 // engines are faults of engine and of the packages built on engine.
 var engines = []fault{
 	{
-		what: "an attempt that failed is not released", file: "engine/contend.go",
-		old: "\treq.Alone = out.Denied != nil\n\te.undo(*req)", new: "\treq.Alone = out.Denied != nil",
+		what: "an attempt that failed is not released", file: "engine/contender.go",
+		old: "\treq.Alone = out.Denied != nil\n\te.masters.undo(*req)", new: "\treq.Alone = out.Denied != nil",
 		tests: "engine TestQuorumThatComesTooLateIsExpiredAndUndone",
 	},
 	{
-		what: "the attempts of a call have one token", file: "engine/contend.go",
-		old: "Token: kind.newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, kind.newToken(\"\"), c.e.cfg.Holder), TTL",
+		what: "the attempts of a call have one token", file: "engine/contender.go",
+		old: "Token: kind.newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.turn.called, kind.newToken(\"\"), c.e.cfg.Holder), TTL",
 		tests: "engine TestEachAttemptHasATokenOfItsOwn",
 	},
 	{
-		what: "validity of an acquire counts from its answer", file: "engine/contend.go",
-		old: "start = sentAt(*out, handed)", new: "start = clock.Now()",
+		what: "validity of an acquire counts from its answer", file: "engine/contender.go",
+		old: "start = sentAt(*out, began)", new: "start = clock.Now()",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
-		what: "validity of a lock whose token was raised counts from the raise", file: "engine/contend.go",
-		old: "both.Origin, both.Sent, both.Fence = first.Origin, first.Sent, first.Fence", new: "both.Origin, both.Fence = first.Origin, first.Fence",
+		what: "validity of a lock whose token was raised counts from the raise", file: "engine/masters.go",
+		old: "outs[i].Origin, outs[i].Sent, outs[i].Fence = first.Origin, first.Sent, first.Fence", new: "outs[i].Origin, outs[i].Fence = first.Origin, first.Fence",
 		tests: "engine TestValidityOfALockThatWasRaisedCountsFromItsAcquire",
 	},
 	{
-		what: "a fencing token that a quorum does not store is not raised", file: "engine/contend.go",
+		what: "a fencing token that a quorum does not store is not raised", file: "engine/masters.go",
 		old: "out.Verdict == quorum.Won && !fencing.Counts(", new: "out.Verdict == quorum.Won && out.Fence == 0 && !fencing.Counts(",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{
-		what: "fencing tokens of many names are not raised", file: "engine/many.go",
-		old: "if errs[i] == nil && e.mustRaise(&outs[i]) {", new: "if errs[i] == nil && e.mustRaise(&outs[i]) && outs[i].Fence == 0 {",
+		what: "fencing tokens of many names are not raised", file: "engine/masters.go",
+		old: "if errs[i] == nil && m.isLow(&req, &outs[i]) {", new: "if errs[i] == nil && m.isLow(&req, &outs[i]) && outs[i].Fence == 0 {",
 		tests: "engine TestManyFencingTokensAreRaisedTogether|TestSetHasAFenceForEachName",
 	},
 	{
 		what: "a name of many that was not acquired stays contended", file: "engine/many.go",
-		old: "c.made, c.quit(err))\n\t\t}\n\t}\n\treturn results", new: "c.made, err)\n\t\t}\n\t}\n\treturn results",
+		old: "c.failed(c.quit(err))", new: "c.failed(err)",
 		tests: "engine TestOneOfManyThatGetsNoLockLetsTheNextContend",
 	},
 	{
 		what: "a set that waits keeps the names that are free", file: "engine/set_contend.go",
-		old: "\tif next.again {\n\t\tc.leave()\n\t}\n", new: "",
+		old: "\tif next.again {\n\t\ts.leave()\n\t}\n", new: "",
 		tests: "engine TestSetThatWaitsHoldsNothing",
 	},
 	{
@@ -89,27 +89,27 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that met readers asks for the lock before it stands in line", file: "engine/contend.go",
-		old: "c.asksSoon, c.crowded = false, true, true", new: "c.asksSoon = false, true",
+		old: "c.intents.asksSoon, c.others.crowded = false, true, true", new: "c.intents.asksSoon = false, true",
 		tests: "engine TestWriterThatMetReadersStandsInLineAtOnceTheNextTime",
 	},
 	{
-		what: "a writer that comes back does not learn who has the name", file: "engine/shared.go",
+		what: "a writer that comes back does not learn who has the name", file: "engine/intents.go",
 		old: "|| early && !unknown", new: "|| early || unknown && c.e == nil",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
-		what: "a writer that comes back leaves readers no time", file: "engine/shared.go",
-		old: "n.left.Add(n.readFor).Left(c.begin)", new: "n.left.Left(c.begin)",
+		what: "a writer that comes back leaves readers no time", file: "engine/intents.go",
+		old: "owed.since.Add(owed.lasts).Left(c.turn.began)", new: "owed.since.Left(c.turn.began)",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
-		what: "a writer that comes back leaves readers all its time", file: "engine/contend.go",
-		old: "min(now.Sub(c.keptFrom)*3/2, intendAfter)", new: "now.Sub(c.keptFrom)*3/2",
+		what: "a writer that comes back leaves readers all its time", file: "engine/intents.go",
+		old: "min(now.Sub(i.first)*3/2, intendAfter)", new: "now.Sub(i.first) * 3 / 2",
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
-		what: "a writer that lost its lock leaves readers time from when it had it first", file: "engine/contend.go",
-		old: "n.left, n.readFor = now, min", new: "n.readFor = min",
+		what: "a writer that lost its lock leaves readers time from when it had it first", file: "engine/intents.go",
+		old: "return courtesy{since: now, lasts:", new: "return courtesy{since: before.since, lasts:",
 		tests: "engine TestWriterThatLostItsLockLeavesReadersNoMoreTime",
 	},
 	{
@@ -118,13 +118,13 @@ var engines = []fault{
 		tests: "engine TestWriterThatComesBackLeavesReadersTheirTime",
 	},
 	{
-		what: "a writer leaves readers more time than it has", file: "engine/shared.go",
+		what: "a writer leaves readers more time than it has", file: "engine/intents.go",
 		old: "time.Until(end) < d", new: "time.Until(end) < 0",
 		tests: "engine TestWriterWithoutThatMuchTimeAsksAtOnce",
 	},
 	{
-		what: "a single attempt forgets readers", file: "engine/contend.go",
-		old: "c.mayComeBack() && lock.lease", new: "c.kind == takes && lock.lease",
+		what: "a single attempt forgets readers", file: "engine/contender.go",
+		old: "c.mayComeBack() && l != c.turn.inherited", new: "kinds[c.kind].comesBack && l != c.turn.inherited",
 		tests: "engine TestOneAttemptIsNoReasonToForgetReaders",
 	},
 	{
@@ -133,18 +133,18 @@ var engines = []fault{
 		tests: "engine TestReaderThatSomeMastersLetInWaitsForTheWriter",
 	},
 	{
-		what: "a writer that stands in no line lets new readers in", file: "engine/shared.go",
+		what: "a writer that stands in no line lets new readers in", file: "engine/intents.go",
 		old: "|| early && !unknown", new: "|| early || !unknown",
 		tests: "engine TestWriterThatWaitsKeepsNewReadersOut",
 	},
 	{
-		what: "a reader that an intent keeps out asks whenever another one leaves", file: "engine/shared.go",
+		what: "a reader that an intent keeps out asks whenever another one leaves", file: "engine/intents.go",
 		old: "name = pipeline.IntentPrefix + name", new: "name += \"\"",
 		tests: "engine TestReaderBehindAWriterAsksAgainWhenTheIntentEnds",
 	},
 	{
-		what: "an intent stays when its writer has the lock", file: "engine/shared.go",
-		old: "c.e.at(c.name).Post(c.intent(0))", new: "",
+		what: "an intent stays when its writer has the lock", file: "engine/intents.go",
+		old: "c.e.masters.at(c.name).Post(c.intent(0))", new: "",
 		tests: "engine TestIntentEndsWithTheWait",
 	},
 	{
@@ -153,8 +153,8 @@ var engines = []fault{
 		tests: "engine TestLossOfALeaseIsThatOfAllItsReaders",
 	},
 	{
-		what: "a reader raises a register", file: "engine/contend.go",
-		old: "\t} else if e.mustRaise", new: "\t}\n\tif e.mustRaise",
+		what: "a reader raises a register", file: "engine/masters.go",
+		old: "m.fencing && !req.Shared && ", new: "m.fencing && ",
 		tests: "engine TestManyReadOrOneWritesOnRealMasters",
 	},
 	{
@@ -174,7 +174,7 @@ var engines = []fault{
 	},
 	{
 		what: "a permit is won by votes on several slots", file: "engine/set_contend.go",
-		old: "\t\tc.sample(&a.outs[a.best], handed)\n", new: "\t\tc.sample(&a.outs[a.best], handed)\n\t\tif granted := uint8(0); oneOf {\n\t\t\tfor i := range a.outs {\n\t\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t\t}\n\t\t\tif int(granted) >= quorum.Size(len(e.cfg.Masters)) {\n\t\t\t\ta.outs[a.best].Verdict = quorum.Won\n\t\t\t}\n\t\t}\n",
+		old: "\t\tm.sample(&a.outs[a.best], c.turn.contended, sentAt(a.outs[a.best], a.began))\n", new: "\t\tm.sample(&a.outs[a.best], c.turn.contended, sentAt(a.outs[a.best], a.began))\n\t\tif granted := uint8(0); oneOf {\n\t\t\tfor i := range a.outs {\n\t\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t\t}\n\t\t\tif int(granted) >= quorum.Size(m.number) {\n\t\t\t\ta.outs[a.best].Verdict = quorum.Won\n\t\t\t}\n\t\t}\n",
 		tests: "engine TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
 	},
 	{
@@ -193,8 +193,8 @@ var engines = []fault{
 		tests: "engine TestPermitsThatMeetCloseLeaveNoKey",
 	},
 	{
-		what: "a slot is given out twice in a process", file: "engine/permit_contend.go",
-		old: "if err != nil || n.Lease != nil {", new: "if err != nil {",
+		what: "a slot is given out twice in a process", file: "engine/contender.go",
+		old: "if lock.lease.state.Lease != nil {", new: "if false {",
 		tests: "engine TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere",
 	},
 	{
@@ -203,13 +203,13 @@ var engines = []fault{
 		tests: "engine TestLossOfOneNameIsTheLossOfTheSet",
 	},
 	{
-		what: "a raise counts answers of late grants, too", file: "engine/contend.go",
-		old: "req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, won.Granted", new: "req.Op, req.Set, req.OneOf = pipeline.Extend, 0, false",
+		what: "a raise counts answers of late grants, too", file: "engine/masters.go",
+		old: "req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, outs[i].Granted", new: "req.Op, req.Set, req.OneOf = pipeline.Extend, 0, false",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{
-		what: "a lock that ran out on its way is returned", file: "engine/contend.go",
-		old: "case l.term.Ended || l.until.Reached(now):", new: "case l.term.Ended:",
+		what: "a lock that ran out on its way is returned", file: "engine/contender.go",
+		old: "case l.term.Ended || l.renewal.until.Reached(now):", new: "case l.term.Ended:",
 		tests: "engine TestAcquireReturnsNoLockThatRanOutOnItsWay",
 	},
 	{
@@ -239,7 +239,7 @@ var engines = []fault{
 	},
 	{
 		what: "validity of a renewal counts from its answer", file: "engine/lease.go",
-		old: "l.renewed(sentAt(a.out, l.asked), now)", new: "l.renewed(now, now)",
+		old: "l.renewal.renewed(sentAt(a.out, l.renewal.asked), now)", new: "l.renewal.renewed(now, now)",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
@@ -278,12 +278,12 @@ var engines = []fault{
 		tests: "engine TestLossIsFoundByWhoeverAsksFirst|TestValidityRunsOutByTheLocalClock",
 	},
 	{
-		what: "a second release is sent to the masters", file: "engine/lock.go",
+		what: "a second release is sent to the masters", file: "engine/release.go",
 		old: "\tif l.released {\n\t\treturn ErrNotHeld\n\t}\n", new: "",
 		tests: "engine TestHandleOfBeforeReachesNobody",
 	},
 	{
-		what: "a release is not sent after the end of its ctx", file: "engine/lock.go",
+		what: "a release is not sent after the end of its ctx", file: "engine/release.go",
 		old: "\tif !r.mustDelete {", new: "\tif !r.mustDelete || ctx.Err() != nil {",
 		tests: "engine TestReleaseIsSentThoughItsContextHasEnded",
 	},
@@ -304,11 +304,11 @@ var engines = []fault{
 	},
 	{
 		what: "a lease renews with the ttl of the holder before", file: "engine/handover.go",
-		old: "l.ttl = w.TTL                              // what its renewals ask for", new: "",
+		old: "l.renewal.ttl = w.TTL ", new: "_ = w.TTL ",
 		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest|TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor",
 	},
 	{
-		what: "an inherited lease that cannot be extended is not given up", file: "engine/handover.go",
+		what: "an inherited lease that cannot be extended is not given up", file: "engine/contend.go",
 		old: "\tl.giveUp()\n\treturn nil\n}", new: "\treturn nil\n}",
 		tests: "engine TestInheritedLeaseThatCannotBeExtendedIsContendedFor|TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing",
 	},
@@ -328,7 +328,7 @@ var engines = []fault{
 		tests: "engine TestOneOfAProcessAsksTheMastersAtATime",
 	},
 	{
-		what: "what is given to a waiter that leaves is kept", file: "engine/name_table.go",
+		what: "what is given to a waiter that leaves is kept", file: "engine/contend.go",
 		old: "_ = got.lock.Release(ctx) // to the next", new: "_ = ctx // to the next",
 		tests: "engine TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext|TestLockGrantedAndLostBeforeItsWaiterCouldLeave",
 	},
@@ -409,7 +409,7 @@ var engines = []fault{
 	},
 	{
 		what: "a fencing token that too few store is not raised in line", file: "engine/place.go",
-		old: "; e.mustRaise(&out) {", new: "; e.mustRaise(&out) && out.Granted == 0 {",
+		old: "; e.masters.isLow(&req, &out) {", new: "; out.Granted == 0 {",
 		tests: "engine TestLockWhoseFencingTokenTooFewStoreIsRaised",
 	},
 	{
@@ -469,7 +469,7 @@ var engines = []fault{
 	},
 	{
 		what: "a set is held though too few store a fence of it", file: "engine/set_contend.go",
-		old: "if !oneOf { // all had", new: "if oneOf && c.e == nil { // all had",
+		old: "return out.Verdict != quorum.Won }))", new: "return out.Verdict == quorum.NoQuorum && c.e == nil }))",
 		tests: "engine TestSetIsNotHeldIfTooFewStoreAFenceOfIt",
 	},
 	{
@@ -483,8 +483,8 @@ var engines = []fault{
 		tests: "engine TestLossOfOneNameEndsTheRenewalsOfTheOthers",
 	},
 	{
-		what: "a lease that a reader joins is renewed for what the first asked for", file: "engine/shared.go",
-		old: "\tl.ttl = max(l.ttl, ttl)\n", new: "",
+		what: "a lease that a reader joins is renewed for what the first asked for", file: "engine/handover.go",
+		old: "\tl.renewal.ttl = max(l.renewal.ttl, ttl)\n", new: "",
 		tests: "engine TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt",
 	},
 }

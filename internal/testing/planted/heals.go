@@ -34,12 +34,12 @@ var heals = []fault{
 	},
 	{
 		what: "a heal that makes a quorum is followed by no renewal", file: "engine/heal.go",
-		old: "(l.fault != nil || l.isKnown())", new: "l.isKnown()",
+		old: "(l.renewal.fault != nil || l.isKnown())", new: "l.isKnown()",
 		tests: "internal/testing/sim TestAMasterThatVotesInTimeKeepsTheLocksThatItLacks; engine TestAHealThatMakesAQuorumIsFollowedByARenewal",
 	},
 	{
 		what: "nobody asks whether a lock whose token became known during its heal is still held", file: "engine/heal.go",
-		old: "(l.fault != nil || l.isKnown())", new: "l.fault != nil",
+		old: "(l.renewal.fault != nil || l.isKnown())", new: "l.renewal.fault != nil",
 		tests: "engine TestAHealThatFollowsTheReleaseOfARevealedLockIsUndone",
 	},
 	{
