@@ -31,9 +31,9 @@ type lease struct {
 
 	// The shard's mutex guards the following.
 	kind      kind          // of the present holder, or the last one
-	term      turn.Term     // what it has seen in this process
 	expired   bool          // ended because validity ran out
 	healed    bool          // a heal was sent (heal.go)
+	term      turn.Term     // what it has seen in this process
 	holders   []*Lock       // several if it is shared; none on the way to the next
 	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
