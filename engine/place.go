@@ -92,7 +92,7 @@ func (c *contender) newPlace(ctx context.Context, w line.Waiter[string, clock.In
 func (p *place) leave(taken bool, do line.Command[string]) {
 	p.cancel()
 	p.mu.Lock()
-	p.waiter.Place.End() // nothing is heard any more
+	p.waiter.Place.Ended = true // nothing is heard any more
 	p.timer.Stop()
 	p.mu.Unlock()
 	masters := p.c.e.masters.at(p.c.name)
@@ -223,8 +223,9 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 	e, now := p.c.e, clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.strange = later(p.strange, sightingAt(a.Word, now))
-	if a.Value != "" && a.Value != pipeline.Readers && !token.Ours(a.Value) {
+	if a.Word != "" {
+		p.strange = later(p.strange, sightingAt(a.Word, now))
+	} else if a.Value != "" && a.Value != pipeline.Readers && !token.Ours(a.Value) {
 		p.strange = now
 	}
 	a.Lease = redlock.Validity(a.Lease, 0, e.cfg.Drift)

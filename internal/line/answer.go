@@ -30,7 +30,7 @@ const (
 // Hear takes what a master says. The drift allowance is off a grant's lease. The waiter waits for after if the name is left
 // open: the owner draws that between OpenFor and OpenFor*3/2.
 func (w *Waiter[K, T]) Hear(master int, a Answer[K], after time.Duration, now T) (c Command[K]) {
-	if !w.Place.Waits() {
+	if w.Place.Ended {
 		return c
 	}
 	switch a.Kind {

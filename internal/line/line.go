@@ -20,22 +20,16 @@ type Time[T any] interface {
 	Add(time.Duration) T
 }
 
-// A Place is a token's place in line. Grants count until it ends. What arrives later is at the masters, and the token's own
-// pass removes it.
+// A Place is a token's place in line. Grants count until it ends: the owner has the lock, or does not want it. It ends before
+// the token's own pass is sent, which removes what is at the masters.
 type Place[T Time[T]] struct {
-	ended   bool
+	Ended   bool
 	version uint32    // of the last request; versions count from 1
 	sent    [recent]T // when the last requests were sent, by version
 }
 
 // recent is how many requests a place remembers. An entry that is older by as many requests is stale at the masters.
 const recent = 8
-
-// Waits reports whether grants count.
-func (p *Place[T]) Waits() bool { return !p.ended }
-
-// End notes that the owner has the lock, or does not want it. It comes before the pass of the token is sent.
-func (p *Place[T]) End() { p.ended = true }
 
 // A Seat is what one master is known to have granted a place.
 type Seat[T Time[T]] struct {
@@ -45,9 +39,9 @@ type Seat[T Time[T]] struct {
 
 // Grant notes that a master has granted the token a lease. A version names the request that the grant answers, directly or
 // by a push. The lease counts from before that request was sent. It is the master's lease, less the drift allowance. Grant
-// reports whether the grant counts: the version is of a request that was sent, and the place waits.
+// reports whether the grant counts: the version is of a request that was sent, and the place has not ended.
 func (p *Place[T]) Grant(s *Seat[T], version uint32, lease time.Duration, fence uint64) bool {
-	if p.ended || version == 0 || version > p.version || p.version-version >= recent {
+	if p.Ended || version == 0 || version > p.version || p.version-version >= recent {
 		return false
 	}
 	if ends := p.sent[version%recent].Add(lease); s.Ends == *new(T) || s.Ends.Before(ends) {

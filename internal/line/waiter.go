@@ -186,7 +186,7 @@ func (w *Waiter[K, T]) Take(now T) (won Won[K, T], ok bool) {
 	if won.Until, ok = valid(w.Seats, won.Live, w.Terms.Quorum); !ok {
 		return won, false
 	}
-	w.Place.End()
+	w.Place.Ended = true
 	won.Next[0], won.Next[1] = Next(w.firsts, w.seconds)
 	won.Fences = make([]uint64, len(w.Seats))
 	for m, s := range w.Seats {

@@ -269,14 +269,14 @@ func (m *lineModel) forget(s *lineState) {
 func (m *lineModel) ends(at *lineAttempt) {
 	place := at.place
 	*at = lineAttempt{phase: ended, token: at.token}
-	if at.place.End(); m.Fault == countsGivenUp {
+	if at.place.Ended = true; m.Fault == countsGivenUp {
 		at.place = place
 	}
 }
 
 // dropIfOver drops an offer whose lease is over.
 func (o *offer) dropIfOver(at *lineAttempt, now uint8) {
-	if at.place.Waits() && at.ends(*o) <= now {
+	if !at.place.Ended && at.ends(*o) <= now {
 		*o = offer{}
 	}
 }

@@ -140,7 +140,7 @@ func (x *lineSearch) decide(a int) {
 func (m *lineModel) takes(t *lineState, a int, until uint8) {
 	at := &t.attempts[a]
 	at.phase, at.until, at.place = held, until, line.Place[tick]{}
-	at.place.End()
+	at.place.Ended = true
 	t.held |= 1 << a
 	switch {
 	case m.Vanish:
@@ -210,7 +210,7 @@ func (x *lineSearch) hear(a, i int) {
 			if o.mark != q.mark && m.Fault != markIgnored {
 				continue
 			}
-			if at.phase == idle || !at.place.Waits() {
+			if at.phase == idle || at.place.Ended {
 				continue
 			}
 			w := x.waiter(s, b)
