@@ -19,7 +19,7 @@ import (
 	"muxlock/pipeline"
 )
 
-func documentedRights(t testing.TB) redistest.Rights { return redistest.DocumentedRights(t, "doc.go") }
+func documentedRights(t testing.TB) redistest.Rights { return redistest.DocumentedRights(t) }
 
 // nativeRights is those of the commands that the server has; Valkey's has another name.
 func nativeRights(t testing.TB, m *redisserver.Server) (has []string) {

@@ -99,7 +99,7 @@ type Config struct {
 
 	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among
 	// themselves. Then it is released at the masters, and other processes have their turn, which they get
-	// sooner if they stand in line (package comment, Waiting). There are at most 65535 hand-overs. Default
+	// sooner if they stand in line (engine/README.md, Waiting). There are at most 65535 hand-overs. Default
 	// 20 ms. A longer time is faster for many waiters in one process, and unfair to waiters in others. With
 	// 1 ns every release goes to the masters.
 	HandOverTime time.Duration

@@ -16,7 +16,7 @@ import (
 // Reveal returns "": nobody could adopt a permit.
 //
 // All processes should give the same limit. If limits differ, the largest one holds. Permits of name are independent of
-// the lock name. The package comment says more (Permits).
+// the lock name. engine/README.md, Kinds of locks, says more.
 //
 // Errors: those of Acquire; ErrInvalid names the limit.
 func (e *Engine) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (*Lock, error) {

@@ -231,7 +231,7 @@ func asRefusal(err error) error {
 	case word == "DENIED":
 		todo = "set a password, or its protected-mode no"
 	case conn.IsACL(err):
-		todo = "grant the rights that go doc muxlock/engine lists"
+		todo = "grant the rights that engine/README.md lists"
 	case conn.IsUnknownCommand(err):
 		todo = "the engine needs the command: undo its rename-command"
 	case strings.Contains(text, noDatabase):

@@ -110,7 +110,7 @@ func ofMaster(f facts) (found []Finding) {
 	if why := away(f.seen); why == nil {
 		add(LevelOK, "permissions", "", "scripts, and a trial lock taken, extended and released; the commands of readers are not tried")
 	} else if admissible {
-		add(LevelFail, "permissions", "see Masters in `go doc muxlock/engine`", "the engine does not admit it: %v", why)
+		add(LevelFail, "permissions", "see Rights in engine/README.md", "the engine does not admit it: %v", why)
 	}
 	if f.tracking == nil {
 		add(LevelOK, "wake-ups", "", "CLIENT TRACKING works: waiters are notified of a release")
@@ -121,7 +121,7 @@ func ofMaster(f facts) (found []Finding) {
 	case f.seen.Lines:
 		add(LevelOK, "lines", "", "processes that want one name stand in line, and a release wakes the next")
 	case f.seen.NoLine != nil:
-		add(LevelWarn, "lines", "permit the commands and channels of lines, see Masters in `go doc muxlock/engine`", "a release wakes all processes that want the name: %v", f.seen.NoLine)
+		add(LevelWarn, "lines", "permit the commands and channels of lines, see Rights in engine/README.md", "a release wakes all processes that want the name: %v", f.seen.NoLine)
 	}
 	found = append(found, f.limits()...)
 	switch s := f.slow; {

@@ -48,11 +48,11 @@ func bent(t *testing.T, masters []*redisserver.Server, changes ...func(*engine.C
 	return open(t, masters, changes...), links
 }
 
-// least gives masters the user of package engine's documentation, without the rights that only some engines
+// least gives masters the user of engine/README.md, without the rights that only some engines
 // need. It returns a function that makes an engine connect as that user.
 func least(t *testing.T, masters []*redisserver.Server) func(*engine.Config) {
 	t.Helper()
-	r := redistest.DocumentedRights(t, "../doc.go")
+	r := redistest.DocumentedRights(t)
 	redistest.Grant(t, masters, slices.Concat(r.Needed, r.Faster)...)
 	return func(c *engine.Config) { c.Client = rueidis.ClientOption{Username: "locks", Password: "PASSWORD"} }
 }

@@ -18,7 +18,7 @@
 // In a bubble only the engine's own delays take time, and measured times are exact. A released lock goes on
 // to the next caller at that moment, with two exceptions. If the engine that releases it never waited for it,
 // another engine's caller gets it 1 ms later. At times it is left open, and the caller gets it 10 to 15 ms
-// later (package engine, Waiting).
+// later (engine/README.md, Waiting).
 //
 // An hour of the bubble's time costs 0.2 s of CPU for each engine, which checks its masters all the time, and
 // 0.7 s for each lock that an engine waits for all the time: it asks for it once a second. In real time a

@@ -2,7 +2,9 @@ package redistest
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -11,16 +13,17 @@ import (
 	"muxlock/internal/redisserver"
 )
 
-// Rights are the rules of the user in the documentation of package engine: those that every lock needs, those that only make
+// Rights are the rules of the user in engine/README.md, Rights: those that every lock needs, those that only make
 // locks faster, and those for readers, for lines, for fencing and for newer servers.
 type Rights struct{ Needed, Faster, Shared, Lines, Fencing, Native []string }
 
-// DocumentedRights reads the documentation in the file path.
-func DocumentedRights(t testing.TB, path string) Rights {
+// DocumentedRights reads engine/README.md.
+func DocumentedRights(t testing.TB) Rights {
 	t.Helper()
-	doc, err := os.ReadFile(path)
+	_, here, _, _ := runtime.Caller(0)
+	doc, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../../engine/README.md"))
 	require.NoError(t, err)
-	lines := regexp.MustCompile(`(?m)^//\tACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
+	lines := regexp.MustCompile(`(?m)^    ACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
 	require.Len(t, lines, 6)
 	rules := func(i int) []string { return strings.Fields(strings.ReplaceAll(string(lines[i][1]), "'", "")) }
 	return Rights{rules(0), rules(1), rules(2), rules(3), rules(4), rules(5)}
