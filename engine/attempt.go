@@ -12,9 +12,9 @@ import (
 
 // sentAt returns the instant from which validity counts: before the first command was sent. If out does not
 // say, it is before the call was handed to the pipeline. Waiting in the queue is no part of the lease.
-func sentAt(out pipeline.Outcome, handed clock.Instant) clock.Instant {
+func sentAt(out pipeline.Outcome, began clock.Instant) clock.Instant {
 	if out.Sent.IsZero() {
-		return handed
+		return began
 	}
 	return out.Sent
 }
@@ -38,12 +38,12 @@ type step struct {
 	hold bool
 	// Unless hold: undo on all masters, then try again after a random delay between
 	// from and to, or give up. With await, somebody holds the lock, as like as not: first
-	// wait until it may be free. kind says why the attempt failed.
-	kind     error
+	// wait until it may be free. why says why the attempt failed.
+	why      error
 	again    bool
 	await    bool
 	from, to time.Duration
-	failed   error // the votes, with kind; set by conclude
+	failed   error // the votes, with why; set by refused
 }
 
 // waits reports whether the caller waits for the lock: one with a single attempt does not.
@@ -64,11 +64,11 @@ func (a *attempts) after(out pipeline.Outcome, elapsed time.Duration) step {
 	a.splits = 0
 	switch {
 	case out.Denied != nil && out.Verdict == quorum.NoQuorum: // else enough masters have answered
-		s.kind, s.again = ErrDenied, false
+		s.why, s.again = ErrDenied, false
 	case out.Mismatched && out.Verdict == quorum.NoQuorum:
-		s.kind, s.again = ErrConfigMismatch, false
+		s.why, s.again = ErrConfigMismatch, false
 	case out.Verdict == quorum.Won:
-		s.kind = ErrExpired
+		s.why = ErrExpired
 	case out.Verdict == quorum.Denied && out.Tally.Granted > 0:
 		// Several callers came at once, and none won. They are served best by
 		// meeting again soon, spread over several round trips. Or somebody holds it on
@@ -84,8 +84,8 @@ func (a *attempts) after(out pipeline.Outcome, elapsed time.Duration) step {
 }
 
 // retry is the step after an attempt that failed for the given reason.
-func (a *attempts) retry(kind error) step {
-	s := step{kind: kind, again: (a.most == 0 || a.made < a.most) && !errors.Is(kind, ErrClosed)}
+func (a *attempts) retry(why error) step {
+	s := step{why: why, again: (a.most == 0 || a.made < a.most) && !errors.Is(why, ErrClosed)}
 	s.from, s.to = redlock.HeldDelay(a.held)
 	return s
 }

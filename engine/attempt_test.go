@@ -49,7 +49,7 @@ func TestNextStepOfAnAttempt(t *testing.T) {
 					if c.hold {
 						return
 					}
-					require.Equal(t, c.kind, s.kind)
+					require.Equal(t, c.kind, s.why)
 					require.Equal(t, most == 0 || try < most, s.again)
 					require.Equal(t, c.verdict == quorum.Denied && (c.granted == 0 || try > 1), s.await)
 					if c.to != split {
@@ -111,7 +111,7 @@ func TestDenialCountsOnlyWhereTooFewMastersCouldDecide(t *testing.T) {
 	} {
 		out := pipeline.Outcome{Verdict: verdict, Denied: errors.New("NOPERM")}
 		s := (&attempts{ttl: time.Second}).next(out, 0)
-		require.Equal(t, want.acquire, s.kind)
+		require.Equal(t, want.acquire, s.why)
 		require.Equal(t, want.acquire == ErrTaken, s.again)
 		require.ErrorIs(t, e.masters.refusal(aRelease, out), want.extend)
 	}

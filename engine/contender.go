@@ -8,7 +8,6 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
-	"muxlock/pipeline"
 )
 
 // A contender is the one goroutine of this process that asks the masters for a name.
@@ -64,7 +63,7 @@ func (c *contender) admit(ctx context.Context, key string, ttl time.Duration) (e
 		return c.failed(err)
 	}
 	if router := e.masters.router; router != nil {
-		if err := router.Settle(ctx, c.tries.most == 0); err != nil {
+		if err := router.Agree(ctx, c.tries.most == 0); err != nil {
 			return c.failed(err)
 		}
 	}
@@ -80,119 +79,33 @@ func (c *contender) failed(why error) error {
 	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, c.e.unlessKnown(c.name, errUnanswered, why))
 }
 
-// persist makes attempts until one succeeds, the last one fails, or an error comes. It rests between attempts, and rest
-// may return the result, too. A returned error is joined to the last attempt's, unless it has one.
-func persist(ctx context.Context, attempt func(context.Context) (*Lock, step, error), rest func(context.Context, step) (*Lock, error)) (*Lock, error) {
-	var last error // of the attempt before
-	for {
-		got, next, err := attempt(ctx)
-		if got == nil && err == nil {
-			if last = next.failed; !next.again {
-				return nil, last
-			}
-			got, err = rest(ctx, next)
-		}
-		switch {
-		case got != nil:
-			return got, nil
-		case errors.As(err, new(*AttemptError)):
-			return nil, err
-		case err != nil:
-			return nil, oneline.Join(last, err)
-		}
+// enter makes c the contender for a name, or returns a lock that it was given in this process.
+func (c *contender) enter(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
+	key, err := c.e.cfg.key(name)
+	if err == nil {
+		err = c.admit(ctx, key, ttl)
 	}
+	if err == nil && !kinds[c.kind].Shared {
+		err = c.e.refuseUpgrade(ctx, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock, err := c.queue(ctx, c.tries.waits(), 0)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return lock, nil
 }
 
-// request returns the request of an attempt at a name.
-func (c *contender) request(name string) pipeline.Request {
-	// A token is used for one attempt only: a late release of this attempt must
-	// not take away the votes of the next.
-	kind := &kinds[c.kind]
-	return pipeline.Request{
-		Op: pipeline.Acquire, Name: name, Token: kind.newToken(c.e.cfg.Holder), TTL: c.tries.ttl,
-		Patient: c.patient, Contended: c.turn.contended, Shared: kind.Shared,
+// quit lets the next waiter of this process contend, and returns why c has no lock.
+func (c *contender) quit(why error) error {
+	if c.turn.queued && errors.Is(why, ErrClosed) && !errors.Is(why, ErrTaken) { // its turn came while the engine closed
+		why = oneline.Join(errTakenHere, why)
 	}
-}
-
-// begins returns when an attempt that starts now began: without contention, when c got its turn.
-func (c *contender) begins() clock.Instant {
-	if c.turn.contended {
-		return clock.Now()
-	}
-	return c.turn.began
-}
-
-// judge returns when the validity of an attempt began, and the next step.
-func (c *contender) judge(out *pipeline.Outcome, began clock.Instant) (start clock.Instant, next step) {
-	start = sentAt(*out, began)
-	next = c.tries.next(*out, clock.Now().Sub(start))
-	c.turn.contended, c.turn.yieldFirst = true, false
-	return start, next
-}
-
-// refused undoes an attempt that failed, and notes why it did.
-func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next step) step {
-	e := c.e
-	e.record.counts.attempt(next, *out)
-	if c.state != nil {
-		c.state.failedFor(next.kind)
-	}
-	req.Alone = out.Denied != nil
-	e.masters.undo(*req)
-	next.failed = newAttemptError(next.kind, anAcquire, e.masters.number, *out)
-	return next
-}
-
-// take gives c the locks that it contended for, or none of them: if a lease has ended by now, or the engine was closed, c
-// remains the contender. shards are those of the names.
-func (c *contender) take(shards []*shard, locks ...*Lock) error {
-	lockAll(shards)
-	defer unlockAll(shards)
-	now := clock.Now()
-	for _, lock := range locks {
-		if l := lock.lease; l.state == nil { // a slot's
-			l.state = shards[0].stateLocked(l.name, now)
-		}
-		if err := lock.lease.overLocked(now); err != nil {
-			return err
-		}
-		if lock.lease.state.Lease != nil { // a slot's was released by force, and its holder does not know it yet
-			return ErrTaken
-		}
-	}
-	for _, lock := range locks {
-		c.takeLocked(lock, now)
-	}
-	return nil
-}
-
-func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
-	l := lock.lease
-	n := l.state
-	l.kind, l.holders, lock.since = c.kind, append(l.holders, lock), now
-	n.Take(l)
-	n.failed = nil
-	if c.mayComeBack() && l != c.turn.inherited {
-		n.courtesy = c.intents.owed(now, n.courtesy)
-	}
-	n.letInLocked(c.e.cfg.HandOverTime, now)
-	if n.First() != nil || l.renewal.short {
-		l.scheduleLocked(now)
-	}
-	c.e.record.acquired(lock, c.turn.called, c.tries.made)
-}
-
-// overLocked returns why a lease that nobody holds cannot be taken, and ends it; nil: it can.
-func (l *lease) overLocked(now clock.Instant) error {
-	switch {
-	case l.state.shard.closed:
-		l.endLocked()
-		return ErrClosed
-	case l.term.Ended || l.renewal.until.Reached(now): // this goroutine may have been stopped for any time
-		l.endLocked()
-		return ErrExpired
-	}
-	return nil
+	why = c.e.unlessKnown(c.name, errUnanswered, why)
+	c.state.stopContending(c.turn.yieldFirst)
+	return why
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.

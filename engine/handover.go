@@ -78,7 +78,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 
 // handle returns the handle of a further holder.
 func (l *lease) handle() *Lock {
-	return &Lock{lease: l, fence: fencing.Fence(l.fencing, int(l.term.Handed))}
+	return &Lock{lease: l, fence: fencing.Fence(l.fencing, int(l.term.HandOvers))}
 }
 
 // collect completes a hand-over. It reports false, and gives the lease up, if the lock was lost on its way to the caller.

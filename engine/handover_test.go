@@ -234,7 +234,7 @@ func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
 				token := lock.lease.token
-				lock.lease.term.Handed = int32(c.before)
+				lock.lease.term.HandOvers = int32(c.before)
 				var waiting []<-chan acquired
 				for range 4 {
 					waiting = append(waiting, goAcquire(t.Context(), e, 0))

@@ -78,8 +78,8 @@ func (x *erosion) Counted(granted, gone uint64) {
 	x.l.e.keeper.answer(answer{count: &count{l: x.l, x: x, granted: granted, gone: gone}})
 }
 
-// settleCount goes on after an extend or a heal.
-func (k *keeper) settleCount(c count, now clock.Instant) {
+// takeCount goes on after an extend or a heal.
+func (k *keeper) takeCount(c count, now clock.Instant) {
 	l := c.l
 	l.state.shard.mu.Lock()
 	l.expireLocked(now)

@@ -66,9 +66,9 @@ func (k *keeper) run(closing <-chan struct{}) {
 		k.mu.Unlock()
 		for _, a := range answers {
 			if a.count != nil {
-				k.settleCount(*a.count, now)
+				k.takeCount(*a.count, now)
 			} else {
-				a.l.settle(a, now)
+				a.l.takeOutcome(a, now)
 			}
 		}
 		clear(answers)

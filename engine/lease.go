@@ -140,7 +140,7 @@ func (l *lease) scheduleLocked(now clock.Instant) {
 type extension struct {
 	lease  *lease        // fixed, like the following
 	ttl    time.Duration // asked for
-	handed clock.Instant // before it was handed to the pipeline
+	began  clock.Instant // before it was handed to the pipeline
 	before int32         // how often the lease was handed over until then
 	done   chan struct{} // closed by the keeper once the lease knows the outcome
 	err    error         // the outcome; written before
@@ -167,7 +167,7 @@ func (l *lease) extendUntil(ctx context.Context, h *Lock, x *extension, ttl time
 		case <-l.e.closing:
 			return ErrClosed
 		}
-		if !x.handed.Add(x.ttl).Before(wanted) {
+		if !x.began.Add(x.ttl).Before(wanted) {
 			return x.err
 		}
 		x = nil
@@ -186,7 +186,7 @@ func (l *lease) beginExtension(h *Lock, ttl time.Duration) (*extension, error) {
 		l.state.shard.unlock()
 		return x, nil
 	}
-	x = &extension{lease: l, ttl: ttl, handed: clock.Now(), before: l.term.Handed, done: make(chan struct{})}
+	x = &extension{lease: l, ttl: ttl, began: clock.Now(), before: l.term.HandOvers, done: make(chan struct{})}
 	l.extension = x
 	req := l.extendLocked(ttl)
 	l.state.shard.unlock()
@@ -204,8 +204,8 @@ func (x *extension) Decided(out pipeline.Outcome) {
 func (x *extension) Counted(granted, gone uint64) { x.lease.Counted(granted, gone) }
 func (x *extension) Over() bool                   { return false }
 
-// settle takes the outcome of a renewal or an extension.
-func (l *lease) settle(a answer, now clock.Instant) {
+// takeOutcome takes the outcome of a renewal or an extension.
+func (l *lease) takeOutcome(a answer, now clock.Instant) {
 	err := a.err
 	if err == nil {
 		err = l.e.masters.refusal(anExtend, a.out)
@@ -222,10 +222,10 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	case denied:
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
-		if a.x.before == l.term.Handed { // else it is not what the present holder asked for
+		if a.x.before == l.term.HandOvers { // else it is not what the present holder asked for
 			l.renewal.ttl = max(l.renewal.ttl, a.x.ttl)
 		}
-		l.renewal.extended(a.x.ttl, sentAt(a.out, a.x.handed))
+		l.renewal.extended(a.x.ttl, sentAt(a.out, a.x.began))
 	case a.x != nil: // the old until stands
 	case err != nil:
 		l.renewal.failed(now, err)
@@ -282,7 +282,7 @@ func (l *lease) sumLocked(now clock.Instant) {
 	l.renewal.warn, l.renewal.warned = 0, false
 	for _, h := range l.holders {
 		if h.kept {
-			kept, forever, stop = true, forever || h.stop.IsZero(), later(stop, h.stop)
+			kept, forever, stop = true, forever || h.stop.IsZero(), clock.Later(stop, h.stop)
 		}
 		if w := h.notice; w != nil && w.of != l.renewal.until {
 			l.renewal.warn = max(l.renewal.warn, w.left)

@@ -51,15 +51,7 @@ func sightingAt(word string, now clock.Instant) clock.Instant {
 func (n *nameState) stoodInLine(strange clock.Instant, next *[2]string) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	n.lined, n.named, n.strangers.seen = true, next, later(n.strangers.seen, strange)
-}
-
-// later returns the later of two instants, each of which may be none.
-func later(a, b clock.Instant) clock.Instant {
-	if a.IsZero() || !b.IsZero() && a.Before(b) {
-		return b
-	}
-	return a
+	n.lined, n.named, n.strangers.seen = true, next, clock.Later(n.strangers.seen, strange)
 }
 
 // passed notes what became of a lock that was to be passed on. If nobody was in line, it is released as usual from now on.

@@ -120,7 +120,7 @@ func (p *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 			c.state = nil
 			return lock, err
 		}
-		if !c.turn.yieldFirst && (next.kind == nil || c.turn.queued) {
+		if !c.turn.yieldFirst && (next.why == nil || c.turn.queued) {
 			return nil, nil
 		}
 	}
@@ -132,7 +132,7 @@ func (p *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 		stop()
 	}
 	var err error
-	if c.turn.yieldFirst = false; next.kind != nil && next.kind != ErrTaken {
+	if c.turn.yieldFirst = false; next.why != nil && next.why != ErrTaken {
 		err = e.pause(during, to)
 	} else {
 		if c.tries.splits == 0 { // else somebody may hold p.first on a bare quorum

@@ -59,7 +59,7 @@ func (c *contender) stand(ctx context.Context) (*Lock, step, error) {
 	here := *c // on the heap, for its places; a contender that never stands in line allocates nothing
 	defer func() { *c = here }()
 	c.state.shard.mu.Lock()
-	began := later(c.turn.called, c.state.strangers.yielded)
+	began := clock.Later(c.turn.called, c.state.strangers.yielded)
 	c.state.shard.unlock()
 	n := c.e.masters.number
 	w := line.Waiter[string, clock.Instant]{Terms: line.Terms[clock.Instant]{
@@ -69,7 +69,7 @@ func (c *contender) stand(ctx context.Context) (*Lock, step, error) {
 		p := here.newPlace(ctx, w.Join(token.For(c.e.cfg.Holder)), same)
 		lock, next, do, err := p.wait(ctx)
 		if same = do.Nobody; do.Leave && !same && here.tries.made == here.tries.most {
-			next.kind, do.Leave = ErrTaken, false
+			next.why, do.Leave = ErrTaken, false
 		}
 		p.leave(lock != nil, do)
 		if do.Leave && do.To > 0 {
@@ -114,11 +114,11 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 		if err == nil {
 			lock, next, err = p.take(ctx)
 		}
-		if lock == nil && err == nil && next.kind == nil {
+		if lock == nil && err == nil && next.why == nil {
 			next, do = p.judge(out)
 		}
 		for due := false; !due; {
-			if lock != nil || err != nil || next.kind != nil || do.Leave {
+			if lock != nil || err != nil || next.why != nil || do.Leave {
 				return lock, next, do, err
 			}
 			select {
@@ -213,8 +213,8 @@ func (p *place) failed(out pipeline.Outcome) step {
 	out.Verdict = quorum.NoQuorum
 	next := c.tries.after(out, 0)
 	c.e.record.counts.attempt(next, out)
-	c.state.failedFor(next.kind)
-	next.failed = newAttemptError(next.kind, anAcquire, c.e.masters.number, out)
+	c.state.failedFor(next.why)
+	next.failed = newAttemptError(next.why, anAcquire, c.e.masters.number, out)
 	return next
 }
 
@@ -224,7 +224,7 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a.Word != "" {
-		p.strange = later(p.strange, sightingAt(a.Word, now))
+		p.strange = clock.Later(p.strange, sightingAt(a.Word, now))
 	} else if a.Value != "" && a.Value != pipeline.Readers && !token.Ours(a.Value) {
 		p.strange = now
 	}
@@ -243,8 +243,8 @@ func (p *place) heedLocked(do line.Command[string]) {
 	if do.Watch {
 		p.calls.Go(p.watch)
 	}
-	if do.Look {
-		p.calls.Go(p.look)
+	if do.Spot {
+		p.calls.Go(p.spot)
 	}
 	d := redlock.Jitter(do.From, do.To, fastrand.Uint32n)
 	if due := clock.Now().Add(d); do.Again && due.Before(p.due) {
@@ -271,10 +271,10 @@ func (p *place) watch() {
 	p.heedLocked(p.waiter.Watched(err == nil))
 }
 
-// look looks for strangers while the name is left open to them.
-func (p *place) look() {
+// spot looks for strangers while the name is left open to them.
+func (p *place) spot() {
 	for i := 0; i < 5 && p.c.e.pause(p.ctx, redlock.Jitter(line.OpenFor/10, line.OpenFor/3, fastrand.Uint32n)) == nil; i++ {
-		p.c.lookNow(p.ctx)
+		p.c.spotNow(p.ctx)
 	}
 }
 

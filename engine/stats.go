@@ -85,10 +85,10 @@ const otherLocks, sharedLocks, permitLocks = 0, 1, 2
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
 	switch {
-	case errors.Is(s.kind, ErrClosed):
-	case errors.Is(s.kind, ErrExpired):
+	case errors.Is(s.why, ErrClosed):
+	case errors.Is(s.why, ErrExpired):
 		c.expired.Add(1)
-	case errors.Is(s.kind, ErrDenied):
+	case errors.Is(s.why, ErrDenied):
 		c.denied.Add(1)
 	case out.Verdict == quorum.NoQuorum:
 		c.noQuorum.Add(1)

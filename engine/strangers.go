@@ -24,31 +24,31 @@ import (
 // shows by its value: the tokens of engines have a form (token.Ours).
 
 const (
-	// lookPeriod is the least time between two looks of an engine. One costs each master some 10 us.
-	lookPeriod = 10 * time.Millisecond
+	// spotPeriod is the least time between two looks of an engine. One costs each master some 10 us.
+	spotPeriod = 10 * time.Millisecond
 	// strangerMemory is for how long after a stranger was seen an engine leaves gaps. It is also for how long
 	// after a term of its own a process looks for strangers.
 	strangerMemory = 2 * time.Second
 )
 
-// look notes whether a stranger has the name, after an attempt that was refused. A process that never had a
-// term of its own keeps nobody from the name, and need not look.
-func (c *contender) look(ctx context.Context) {
+// spot notes whether a stranger has the name, after an attempt that was refused. A process that never had a
+// term of its own keeps nobody from the name, and need not spot.
+func (c *contender) spot(ctx context.Context) {
 	e, n, now := c.e, c.state, clock.Now()
 	n.shard.mu.Lock()
 	due := !n.strangers.yielded.IsZero() && now.Sub(n.strangers.yielded) < strangerMemory
 	n.shard.unlock()
-	last := e.looked.Load()
-	if !due || now.Sub(e.began) < time.Duration(last)+lookPeriod || !e.looked.CompareAndSwap(last, int64(now.Sub(e.began))) {
+	last := e.spotted.Load()
+	if !due || now.Sub(e.began) < time.Duration(last)+spotPeriod || !e.spotted.CompareAndSwap(last, int64(now.Sub(e.began))) {
 		return
 	}
-	c.lookNow(ctx)
+	c.spotNow(ctx)
 }
 
-// lookNow notes whether a stranger has the name.
-func (c *contender) lookNow(ctx context.Context) {
+// spotNow notes whether a stranger has the name.
+func (c *contender) spotNow(ctx context.Context) {
 	n, now := c.state, clock.Now()
-	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*c.e.masters.roundTrip()))
+	ctx, cancel := context.WithTimeout(ctx, max(spotPeriod, 4*c.e.masters.roundTrip()))
 	defer cancel()
 	values, _ := c.e.masters.at(c.name).Inspect(ctx, c.name)
 	for _, v := range values {

@@ -107,7 +107,7 @@ func TestWithoutStrangersNoNameIsLeftAlone(t *testing.T) {
 		other := newEngine(e.cfg, s, new(record))
 		defer other.Close()
 		wanted(t, s, 0, e, other)
-		require.NotZero(t, e.looked.Load()+other.looked.Load(), "each looks who has it")
+		require.NotZero(t, e.spotted.Load()+other.spotted.Load(), "each looks who has it")
 		for _, engine := range []*Engine{e, other} {
 			shard := engine.names.shard("name")
 			shard.mu.Lock()
@@ -126,6 +126,6 @@ func TestProcessThatHadNoTermOfItsOwnDoesNotLook(t *testing.T) {
 		defer cancel()
 		_, err := e.Acquire(ctx, "name", 0)
 		require.ErrorIs(t, err, ErrTaken)
-		require.Zero(t, e.looked.Load())
+		require.Zero(t, e.spotted.Load())
 	})
 }

@@ -104,7 +104,7 @@ func (r *router) judge(seen []sighting) (latest note, step bool, err error) {
 // and reads it back. A new note is written under a lock, so of two processes that start at once, one wins. away: too few vote.
 // They need not if no change is under way, and a group that votes has the note of this very map: then no other is in use.
 func (r *router) compare(ctx context.Context, locked bool) (away, err error) {
-	for wrote := false; !r.settled.Load(); {
+	for wrote := false; !r.agreed.Load(); {
 		seen, away, err := r.look(ctx)
 		if err != nil {
 			return nil, err
@@ -115,13 +115,13 @@ func (r *router) compare(ctx context.Context, locked bool) (away, err error) {
 		case err != nil:
 			return nil, err
 		case r.readOnly, away != nil && slices.ContainsFunc(seen, known), away == nil && !step && (wrote || !slices.ContainsFunc(seen, r.lacks)):
-			r.settled.Store(true)
+			r.agreed.Store(true)
 		case away != nil:
 			return away, nil
 		case step && !locked:
 			if away, err = r.alone(ctx); away != nil || err != nil {
 				return away, err
-			} else if !r.settled.Load() { // another process has the lock
+			} else if !r.agreed.Load() { // another process has the lock
 				time.Sleep(rand.N(50 * time.Millisecond))
 			}
 		default:
@@ -174,7 +174,7 @@ func (r *router) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !r.settled.Load() {
+		if !r.agreed.Load() {
 			continue
 		}
 		seen, _, _ := r.look(ctx) // a group without a quorum gets the note later

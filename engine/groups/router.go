@@ -39,7 +39,7 @@ type router struct {
 	readOnly    bool
 	in          inside.Engine // of a group
 	own, latest note          // latest: known to this process; owned by keep once settled
-	settled     atomic.Bool   // the map has been compared
+	agreed      atomic.Bool   // the map has been compared
 	comparing   sync.Mutex    // one goroutine compares
 	keeper      sync.WaitGroup
 	stop        context.CancelFunc // ends keep
@@ -147,7 +147,7 @@ func (r *router) Ready(ctx context.Context) error {
 	if err := r.vote(ctx); err != nil {
 		return err
 	}
-	return r.Settle(ctx, true)
+	return r.Agree(ctx, true)
 }
 
 // vote waits until a quorum of each group votes.
@@ -155,9 +155,9 @@ func (r *router) vote(ctx context.Context) error {
 	return r.each(func(g *group) error { return g.pipe.Ready(ctx) })
 }
 
-// Settle compares the map, unless that is done.
-func (r *router) Settle(ctx context.Context, wait bool) (err error) {
-	for ; !r.settled.Load(); time.Sleep(50 * time.Millisecond) {
+// Agree compares the map, unless that is done.
+func (r *router) Agree(ctx context.Context, wait bool) (err error) {
+	for ; !r.agreed.Load(); time.Sleep(50 * time.Millisecond) {
 		if wait {
 			err = r.vote(ctx)
 		}

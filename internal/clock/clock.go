@@ -65,6 +65,14 @@ func (i Instant) Reached(now Instant) bool {
 // monotonic clock. Use Before to order instants, and Reached to ask whether one has passed.
 func (i Instant) Before(other Instant) bool { return i.boot < other.boot }
 
+// Later returns the later of two instants, each of which may be none.
+func Later(a, b Instant) Instant {
+	if a.IsZero() || !b.IsZero() && a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // AfterSuspend returns what Now would return if the machine slept for d at i. It is for tests.
 func (i Instant) AfterSuspend(d time.Duration) Instant { return Instant{i.mono, i.boot + int64(d)} }
 

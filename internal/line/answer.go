@@ -43,7 +43,7 @@ func (w *Waiter[K, T]) Hear(master int, a Answer[K], after time.Duration, now T)
 	case Opened:
 		if !w.isOpen() { // else another master has said so
 			w.opened = now.Add(after)
-			c = Command[K]{Again: true, From: after, To: after, Look: true}
+			c = Command[K]{Again: true, From: after, To: after, Spot: true}
 		}
 	case Free:
 		c = w.free(master)

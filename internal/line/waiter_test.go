@@ -160,7 +160,7 @@ func TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted(t *testing.T) {
 		"a quorum says it is free": {func(a *tale) []Command[string] { return a.hears(all(Answer[string]{Kind: Free})[:3]...) }, []Command[string]{soon, soon, soon}, 0, false},
 		"it is left open": {
 			func(a *tale) []Command[string] { return a.hears(all(Answer[string]{Kind: Opened})...) },
-			[]Command[string]{{Again: true, From: OpenFor + ms, To: OpenFor + ms, Look: true}}, OpenFor + ms, false,
+			[]Command[string]{{Again: true, From: OpenFor + ms, To: OpenFor + ms, Spot: true}}, OpenFor + ms, false,
 		},
 		"it is left open, but not yet to waiters": {
 			func(a *tale) []Command[string] { return a.hears(Answer[string]{Kind: Opened})[:0] }, []Command[string]{}, OpenFor, true,

@@ -63,8 +63,8 @@ type Pipe interface {
 type Router interface {
 	Pipe
 	Of(key string) Pipe // the one that has a key; equal for the keys that a Set may have together
-	// Settle returns nil once locks may be taken. wait: it waits for that until ctx ends.
-	Settle(ctx context.Context, wait bool) error
+	// Agree returns nil once locks may be taken. wait: it waits for that until ctx ends.
+	Agree(ctx context.Context, wait bool) error
 }
 
 // Lock is an *engine.Lock.

@@ -215,7 +215,7 @@ func (w *world) release(l *lease) bool {
 		w.check(age < longest, "a lease is handed over for too long")
 		w.check(!before.Newcomers || one.Since.Before(before.Since) || age < newcomers, "newcomers have it for too long")
 		w.check((fate == Extended) == l.short, "a lease is extended without need, or not in need")
-		w.check(l.term.Handed == before.Handed+1, "a hand-over does not count")
+		w.check(l.term.HandOvers == before.HandOvers+1, "a hand-over does not count")
 		if fate == Extended {
 			w.asksNow(one.Of)
 			w.extends = l
@@ -287,7 +287,7 @@ func (w *world) state() string {
 	show := func(l *lease) {
 		if l != nil {
 			age := min(w.now.Sub(l.term.Since), longest)
-			fmt.Fprint(&b, letters[l.kind], age, l.term.Handed, l.term.Newcomers, l.term.Revealed, l.short, len(l.holders))
+			fmt.Fprint(&b, letters[l.kind], age, l.term.HandOvers, l.term.Newcomers, l.term.Revealed, l.short, len(l.holders))
 		}
 		b.WriteByte('|')
 	}

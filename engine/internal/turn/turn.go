@@ -39,7 +39,7 @@ type Lease interface {
 // A Term is what a lease has seen in this process, from holder to holder.
 type Term struct {
 	Since     clock.Instant // when it was granted
-	Handed    int32         // how often it was handed over
+	HandOvers int32         // how often it was handed over
 	Newcomers bool          // it was handed over to a caller who came after it was granted
 	Revealed  bool          // others may have the token: it must not be handed over
 	Ended     bool
@@ -53,7 +53,7 @@ type Bounds struct {
 
 // isYoung reports whether the lease was neither held for longest nor handed over too often.
 func (t *Term) isYoung(longest time.Duration, now clock.Instant) bool {
-	return redlock.MayHandOver(int(t.Handed), fencing.MaxHandOvers, now.Sub(t.Since), longest)
+	return redlock.MayHandOver(int(t.HandOvers), fencing.MaxHandOvers, now.Sub(t.Since), longest)
 }
 
 // A Queue is who of this process has one name, asks for it, and waits. P is what its user keeps of a waiter.
@@ -184,7 +184,7 @@ func (q *Queue[L, P]) Release(l L, waiters *Queue[L, P], slot int, b Bounds, now
 		q.Lease, q.Asks = none, true
 		return DeletedOwn, nil
 	}
-	t.Handed++
+	t.HandOvers++
 	if !l.Lasts(w.TTL, now) {
 		return Extended, q.Next()
 	}

@@ -3,17 +3,17 @@ package main
 // engines are faults of engine and of the packages built on engine.
 var engines = []fault{
 	{
-		what: "an attempt that failed is not released", file: "engine/contender.go",
+		what: "an attempt that failed is not released", file: "engine/contend.go",
 		old: "\treq.Alone = out.Denied != nil\n\te.masters.undo(*req)", new: "\treq.Alone = out.Denied != nil",
 		tests: "engine TestQuorumThatComesTooLateIsExpiredAndUndone",
 	},
 	{
-		what: "the attempts of a call have one token", file: "engine/contender.go",
+		what: "the attempts of a call have one token", file: "engine/contend.go",
 		old: "Token: kind.newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.turn.called, kind.newToken(\"\"), c.e.cfg.Holder), TTL",
 		tests: "engine TestEachAttemptHasATokenOfItsOwn",
 	},
 	{
-		what: "validity of an acquire counts from its answer", file: "engine/contender.go",
+		what: "validity of an acquire counts from its answer", file: "engine/contend.go",
 		old: "start = sentAt(*out, began)", new: "start = clock.Now()",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
@@ -123,13 +123,13 @@ var engines = []fault{
 		tests: "engine TestWriterWithoutThatMuchTimeAsksAtOnce",
 	},
 	{
-		what: "a single attempt forgets readers", file: "engine/contender.go",
+		what: "a single attempt forgets readers", file: "engine/take.go",
 		old: "c.mayComeBack() && l != c.turn.inherited", new: "kinds[c.kind].comesBack && l != c.turn.inherited",
 		tests: "engine TestOneAttemptIsNoReasonToForgetReaders",
 	},
 	{
-		what: "a reader asks again at once where some masters let it in", file: "engine/contend.go",
-		old: "next.await || kinds[c.kind].Shared && next.kind == ErrTaken", new: "next.await",
+		what: "a reader asks again at once where some masters let it in", file: "engine/retry.go",
+		old: "next.await || kinds[c.kind].Shared && next.why == ErrTaken", new: "next.await",
 		tests: "engine TestReaderThatSomeMastersLetInWaitsForTheWriter",
 	},
 	{
@@ -193,7 +193,7 @@ var engines = []fault{
 		tests: "engine TestPermitsThatMeetCloseLeaveNoKey",
 	},
 	{
-		what: "a slot is given out twice in a process", file: "engine/contender.go",
+		what: "a slot is given out twice in a process", file: "engine/take.go",
 		old: "if lock.lease.state.Lease != nil {", new: "if false {",
 		tests: "engine TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere",
 	},
@@ -208,7 +208,7 @@ var engines = []fault{
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{
-		what: "a lock that ran out on its way is returned", file: "engine/contender.go",
+		what: "a lock that ran out on its way is returned", file: "engine/take.go",
 		old: "case l.term.Ended || l.renewal.until.Reached(now):", new: "case l.term.Ended:",
 		tests: "engine TestAcquireReturnsNoLockThatRanOutOnItsWay",
 	},
@@ -234,7 +234,7 @@ var engines = []fault{
 	},
 	{
 		what: "validity of an extend counts from its answer", file: "engine/lease.go",
-		old: "l.extended(a.x.ttl, sentAt(a.out, a.x.handed))", new: "l.extended(a.x.ttl, now)",
+		old: "l.extended(a.x.ttl, sentAt(a.out, a.x.began))", new: "l.extended(a.x.ttl, now)",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
@@ -328,7 +328,7 @@ var engines = []fault{
 		tests: "engine TestOneOfAProcessAsksTheMastersAtATime",
 	},
 	{
-		what: "what is given to a waiter that leaves is kept", file: "engine/contend.go",
+		what: "what is given to a waiter that leaves is kept", file: "engine/queue.go",
 		old: "_ = got.lock.Release(ctx) // to the next", new: "_ = ctx // to the next",
 		tests: "engine TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext|TestLockGrantedAndLostBeforeItsWaiterCouldLeave",
 	},
@@ -464,7 +464,7 @@ var engines = []fault{
 	},
 	{
 		what: "a sighting of a stranger is not passed on", file: "engine/place.go",
-		old: "p.strange = later(p.strange, sightingAt(a.Word, now))", new: "_ = sightingAt",
+		old: "p.strange = clock.Later(p.strange, sightingAt(a.Word, now))", new: "_ = sightingAt",
 		tests: "engine TestSightingOfAStrangerTravelsWithTheLock",
 	},
 	{
