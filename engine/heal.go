@@ -66,7 +66,7 @@ func (l *lease) Over() bool { return false } // no extend is dropped
 
 // Counted notes how many masters have the lease. While all do, there is nothing more to do.
 func (l *lease) Counted(granted, gone uint64) {
-	n, all := int32(bits.OnesCount64(granted)), int32(len(l.e.cfg.Masters))
+	n, all := int32(bits.OnesCount64(granted)), int32(l.e.masters.number)
 	if before := l.heldOn.Swap(n); before != all || n != all {
 		l.e.keeper.answer(answer{count: &count{l: l, granted: granted, gone: gone}})
 	}
@@ -119,7 +119,7 @@ func (k *keeper) takeCount(c count, now clock.Instant) {
 // erosionLocked notes which masters lack the lease after an extend or a heal; nil: none, or the lease is over. The caller holds the
 // shard's mutex.
 func (k *keeper) erosionLocked(c count) *erosion {
-	l, all := c.l, uint64(1)<<len(c.l.e.cfg.Masters)-1
+	l, all := c.l, uint64(1)<<c.l.e.masters.number-1
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	x := k.eroded[l]
@@ -140,7 +140,7 @@ func (k *keeper) erosionLocked(c count) *erosion {
 	}
 	x.kept, k.eroded[l] = l.renewal.kept, x
 	n := bits.OnesCount64(all &^ x.lacks)
-	if least := quorum.Size(len(l.e.cfg.Masters)); n >= least && (x.kept && n == least) != x.bare {
+	if least := quorum.Size(l.e.masters.number); n >= least && (x.kept && n == least) != x.bare {
 		x.bare = !x.bare
 		l.e.record.rests(l, x.bare, n)
 	}

@@ -107,7 +107,7 @@ func (l *Lock) Until() time.Time {
 // lock). If masters stays at a quorum, total/2+1, one more failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	l = cmp.Or(l, noLock)
-	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
+	return int(l.lease.heldOn.Load()), l.lease.e.masters.number
 }
 
 // Valid reports whether the lock can be relied on at this moment: not released, not lost, validity left.

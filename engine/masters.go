@@ -31,7 +31,9 @@ type pipe = inside.Pipe
 
 func (m *masters) init(p pipe, cfg *Config) {
 	m.pipe, m.number, m.fencing = p, len(cfg.Masters), cfg.Fencing
-	m.router, _ = p.(inside.Router)
+	if m.router, _ = p.(inside.Router); m.router != nil {
+		m.number = m.router.Number()
+	}
 }
 
 // at returns the pipe of a key.

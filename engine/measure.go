@@ -79,7 +79,7 @@ func (e *Engine) Measured() Measurements {
 	for _, one := range e.masters.pipe.Stats().Masters {
 		all.Masters = append(all.Masters, one.Address)
 	}
-	all.Groups = len(all.Masters) / len(e.cfg.Masters) // which has those of one
+	all.Groups = len(all.Masters) / e.masters.number // which has those of one
 	return all
 }
 

@@ -171,7 +171,7 @@ func (r *record) rests(l *lease, bare bool, masters int) {
 	if r.logger == nil {
 		return
 	}
-	name, of := l.e.cfg.nameOf(l.name), fmt.Errorf("%d of %d masters have it", masters, len(l.e.cfg.Masters))
+	name, of := l.e.cfg.nameOf(l.name), fmt.Errorf("%d of %d masters have it", masters, l.e.masters.number)
 	w := &r.mended
 	if bare {
 		w = &r.bare

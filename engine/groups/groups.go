@@ -84,7 +84,6 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if !cfg.ReadOnly {
 		r.keeper.Go(func() { r.keep(running) })
 	}
-	cfg.Masters = slices.Repeat([]string{"of several groups"}, len(r.all[0].masters)) // for their number
 	return &Engine{inside.Front(cfg.Config, r).(*engine.Engine), r}, nil
 }
 

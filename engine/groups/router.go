@@ -54,6 +54,8 @@ func (r *router) Of(key string) inside.Pipe {
 	return moved{one.pipe, two.pipe}
 }
 
+func (r *router) Number() int { return len(r.all[0].masters) }
+
 // find returns a key's groups in both maps, in the order of their ids: all processes take them in one order.
 func (r *router) find(key string) (one, two *group) {
 	if len(r.all) == 1 {

@@ -63,6 +63,7 @@ type Pipe interface {
 type Router interface {
 	Pipe
 	Of(key string) Pipe // the one that has a key; equal for the keys that a Set may have together
+	Number() int        // of the masters that have a key
 	// Agree returns nil once locks may be taken. wait: it waits for that until ctx ends.
 	Agree(ctx context.Context, wait bool) error
 }
