@@ -161,7 +161,7 @@
 //	   |
 //	   '-------> Release: each deletes the key --invalidations--> the first in line asks, or, without
 //	             no line is known of                              lines, each contender after a delay
-//	                                                              (engine/retry.go): two round trips  
+//	                                                              (engine/retry.go): two round trips
 //
 // The first way ignores other processes, so it is bounded. The second keeps the order among
 // processes, and wakes one waiter. The third needs nothing of servers but client tracking. It also
