@@ -47,7 +47,7 @@ func (r *roll) config() Config {
 func (r *roll) open(t *testing.T, changes ...func(*Config)) *Engine {
 	cfg := r.config()
 	cfg.Fencing, cfg.MastersAreNew = r.fenced, !r.fenced
-	e, err := New(t.Context(), cfg.with(changes...))
+	e, err := New(t.Context(), with(cfg, changes...))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	r.engines = append(r.engines, e)

@@ -95,7 +95,7 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
 	soon(t, func() bool {
 		for _, value := range redistest.Get(t, masters, l.Name()) {
-			if value != l.lease.token {
+			if value != l.Reveal() {
 				return false
 			}
 		}

@@ -118,7 +118,7 @@ func TestNewDoesNotWaitForServersThatWillNotDo(t *testing.T) {
 func requireRuledOut(t *testing.T, good []*redisserver.Server, bad []string, says string, changes ...func(*Config)) {
 	t.Helper()
 	addrs := redistest.Addrs(good)
-	cfg := Config{Masters: append(bad[:2:2], addrs[0]), MastersAreNew: true, MasterTimeout: patience}.with(changes...)
+	cfg := with(Config{Masters: append(bad[:2:2], addrs[0]), MastersAreNew: true, MasterTimeout: patience}, changes...)
 	_, err := New(t.Context(), cfg)
 	require.ErrorIs(t, err, ErrInvalid)
 	require.NotErrorIs(t, err, ErrNoQuorum)

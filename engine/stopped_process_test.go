@@ -13,10 +13,12 @@ import (
 
 // These environment variables make this test binary another process; their value are the masters.
 const (
-	holderEnv   = "MUXLOCK_TEST_HOLDER"
-	loadEnv     = "MUXLOCK_TEST_LOAD"
-	measuredEnv = "MUXLOCK_TEST_MEASURED"
+	holderEnv = "MUXLOCK_TEST_HOLDER"
+	loadEnv   = "MUXLOCK_TEST_LOAD"
 )
+
+// measuredEnv makes this test binary another process; its value are the masters.
+const measuredEnv = "MUXLOCK_TEST_MEASURED"
 
 const holderTTL = 2 * patience
 

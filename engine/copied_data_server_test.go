@@ -212,7 +212,7 @@ func TestDatabasesThatAreSwappedMakeNoSecondHolder(t *testing.T) {
 		redistest.Command(t, masters[1], "SWAPDB", "0", "1")
 		redistest.Command(t, masters[2], "DEL", t.Name()) // it was late
 		begin, lasts := time.Now(), true
-		for lasts && time.Since(begin) < e.cfg.restartWait()/2 {
+		for lasts && time.Since(begin) < leaseWait/2 {
 			second, err := other.TryAcquire(t.Context(), t.Name(), 0)
 			lasts = notHeldTwice(t, lock, second, err)
 			if second != nil {

@@ -40,7 +40,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience,
 		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
 	}
-	e, err := New(t.Context(), cfg.with(changes...))
+	e, err := New(t.Context(), with(cfg, changes...))
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, e.Close()) })
 	}

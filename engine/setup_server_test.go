@@ -32,7 +32,7 @@ func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
 		err := e.Ready(ctx)
 		return errors.Is(err, ErrRestarted) && strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
 	})
-	_, err = New(t.Context(), shortConfig(masters).with(fenced))
+	_, err = New(t.Context(), with(shortConfig(masters), fenced))
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.ErrorContains(t, err, "1 of 3 masters show that they are members of the set, 2 are needed")
 	require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}), pipeline.ErrRefused)
@@ -56,7 +56,7 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 		require.NoError(t, Admin.ReplaceMaster(t.Context(), cfg, masters[0].Addr(), fourth[0].Addr()))
 	}
 	refusedAsOfAnotherSet(t, old)
-	_, err := New(t.Context(), cfg.with(fenced))
+	_, err := New(t.Context(), with(cfg, fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "masters")
 
@@ -65,7 +65,7 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 	f := fence(t, e, t.Name())
 	require.Greater(t, f, last)
 	untilAdmitted(t, after)
-	require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
+	require.GreaterOrEqual(t, time.Since(begun), leaseWait)
 	redistest.Command(t, masters[1], "FLUSHALL") // the fourth is needed now
 	require.Greater(t, fence(t, e, t.Name()), f)
 
@@ -93,7 +93,7 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
 	cfg := shortConfig(masters)
-	_, err := New(t.Context(), cfg.with(fenced))
+	_, err := New(t.Context(), with(cfg, fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "muxlock masters init")
 
@@ -102,12 +102,12 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	other := cfg
 	other.MaxTTL = 5 * time.Second
 	require.ErrorIs(t, Admin.SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
-	_, err = New(t.Context(), other.with(fenced))
+	_, err = New(t.Context(), with(other, fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "MaxTTL: here 5s, at the masters 4s")
 	two := cfg
 	two.Masters = cfg.Masters[:2]
-	_, err = New(t.Context(), two.with(fenced))
+	_, err = New(t.Context(), with(two, fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "number of masters: here 2, at the masters 3")
 }
@@ -125,7 +125,7 @@ func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
 		select {
 		case err := <-done:
 			require.NoError(t, err)
-			require.GreaterOrEqual(t, time.Since(begun), before.cfg.restartWait())
+			require.GreaterOrEqual(t, time.Since(begun), leaseWait)
 			require.Positive(t, cycles)
 		default:
 			cycle(t, before, "another")

@@ -12,6 +12,7 @@ import (
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/redlock"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -19,6 +20,9 @@ import (
 func shortLease(c *Config) {
 	c.MaxTTL, c.TTL, c.MasterTimeout = 2*patience, 2*patience, patience
 }
+
+// leaseWait is how long a restarted master has no vote, with shortLease.
+var leaseWait = redlock.RestartWait(2*patience, redlock.DefaultDrift)
 
 // shortSet returns masters that are set up for shortLease.
 func shortSet(t testing.TB, n int) []*redisserver.Server {
@@ -45,10 +49,10 @@ func again(do func() error) error {
 
 // shortConfig is for operators, who need an answer of each master: they give it nearly all of a lease.
 func shortConfig(masters []*redisserver.Server) Config {
-	return Config{Masters: redistest.Addrs(masters)}.with(shortLease, masterTimeout(2*patience-100*time.Millisecond))
+	return with(Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*patience-100*time.Millisecond))
 }
 
-func (c Config) with(changes ...func(*Config)) Config {
+func with(c Config, changes ...func(*Config)) Config {
 	for _, change := range changes {
 		change(&c)
 	}
@@ -171,7 +175,7 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 				soon(t, func() bool { return redistest.Command(t, m, "GET", "__muxlock__:ticket") != nil })
 				redistest.Command(t, m, "HDEL", "__muxlock__:registers", strconv.Itoa(fencing.Register(t.Name())))
 				untilAdmitted(t, masters)
-				require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
+				require.GreaterOrEqual(t, time.Since(begun), leaseWait)
 				require.GreaterOrEqual(t, tokenOf(t, m, t.Name()), last>>16, "as the others have")
 				require.Greater(t, fence(t, open(t, masters, changes...), t.Name()), last, i)
 				last = fence(t, e, t.Name())
@@ -234,10 +238,10 @@ func TestFlushDuringAnAdmissionStartsItAgain(t *testing.T) {
 	}
 	begun := flush()
 	soon(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
-	time.Sleep(time.Until(begun.Add(engines[0].cfg.restartWait() / 2))) // in the middle of the wait
+	time.Sleep(time.Until(begun.Add(leaseWait / 2))) // in the middle of the wait
 	begun = flush()
 	untilAdmitted(t, masters)
-	require.GreaterOrEqual(t, time.Since(begun), engines[0].cfg.restartWait(), "counted from the second flush")
+	require.GreaterOrEqual(t, time.Since(begun), leaseWait, "counted from the second flush")
 	for _, e := range engines {
 		soon(t, func() bool { return votesOn(e) == 3 }, "both find the mark, whoever made it")
 		f := fence(t, e, t.Name())
@@ -262,7 +266,7 @@ func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
 	e, links := bent(t, masters, fenced, shortLease)
 	last := fence(t, e, t.Name())
 	redistest.Command(t, masters[0], "FLUSHALL")
-	for begin := time.Now(); time.Since(begin) < e.cfg.restartWait()+2*time.Second; { // through all of its steps, at the masters that take part
+	for begin := time.Now(); time.Since(begin) < leaseWait+2*time.Second; { // through all of its steps, at the masters that take part
 		for _, l := range links {
 			l.Cut()
 		}
@@ -281,7 +285,7 @@ func TestMasterThatLeavesWhileTheOthersAreReadIsAdmittedLater(t *testing.T) {
 	redistest.Command(t, masters[0], "FLUSHALL")
 	fence(t, e, t.Name())
 	soon(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
-	time.Sleep(e.cfg.restartWait() - 200*time.Millisecond) // ends while the others' answers take long
+	time.Sleep(leaseWait - 200*time.Millisecond) // ends while the others' answers take long
 	for _, l := range links[1:] {
 		l.Delay(700 * time.Millisecond)
 	}
@@ -326,7 +330,7 @@ func TestMasterThatEvictsKeysIsNotUsedForFencing(t *testing.T) {
 	redistest.Command(t, masters[0], "CONFIG", "SET", "maxmemory", "1gb")
 	cycle(t, open(t, masters, fenced), t.Name()) // noeviction: it refuses
 	redistest.Command(t, masters[0], "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-	_, err := New(t.Context(), setUpConfig(masters).with(fenced))
+	_, err := New(t.Context(), with(setUpConfig(masters), fenced))
 	require.ErrorIs(t, err, ErrInvalid)
 	require.ErrorContains(t, err, "maxmemory-policy must be noeviction")
 	cycle(t, open(t, masters), t.Name())

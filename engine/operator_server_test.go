@@ -83,9 +83,9 @@ func TestSetUpThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		for _, m := range masters { // nothing was set up
 			redistest.Command(t, m, "FLUSHALL")
 		}
-		return Admin.SetUp(t.Context(), shortConfig(masters).with(change), SetUpOptions{MastersAreNew: true})
+		return Admin.SetUp(t.Context(), with(shortConfig(masters), change), SetUpOptions{MastersAreNew: true})
 	}, func(bool) {
-		e, err := New(t.Context(), shortConfig(masters).with(fenced))
+		e, err := New(t.Context(), with(shortConfig(masters), fenced))
 		if err != nil {
 			require.True(t, errors.Is(err, ErrConfigMismatch) || errors.Is(err, ErrNoQuorum), err)
 			setUp(t, shortConfig(masters), SetUpOptions{MastersAreNew: true})
@@ -108,7 +108,7 @@ func TestRecoveryThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		for _, m := range masters[:2] {
 			redistest.Command(t, m, "FLUSHALL")
 		}
-		return Admin.SetUp(t.Context(), shortConfig(masters).with(change), recovery)
+		return Admin.SetUp(t.Context(), with(shortConfig(masters), change), recovery)
 	}, func(bool) {
 		setUp(t, shortConfig(masters), recovery)
 		require.Equal(t, 3, admitted(t, masters))
@@ -127,7 +127,7 @@ func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 			redistest.Command(t, m, "FLUSHALL")
 		}
 		setUp(t, shortConfig(three), SetUpOptions{MastersAreNew: true})
-		return Admin.ReplaceMaster(t.Context(), shortConfig(three).with(change), all[2].Addr(), all[3].Addr())
+		return Admin.ReplaceMaster(t.Context(), with(shortConfig(three), change), all[2].Addr(), all[3].Addr())
 	}, func(bool) {
 		require.NoError(t, again(func() error {
 			return Admin.ReplaceMaster(t.Context(), shortConfig(three), all[2].Addr(), all[3].Addr())
@@ -146,7 +146,7 @@ func TestReplacementThatWasCutIsFinishedAfterARestartOfTheSwitchedMember(t *test
 	t.Parallel()
 	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
 	replace := func(change func(*Config)) error {
-		return Admin.ReplaceMaster(t.Context(), shortConfig(masters).with(change), masters[2].Addr(), fourth[0].Addr())
+		return Admin.ReplaceMaster(t.Context(), with(shortConfig(masters), change), masters[2].Addr(), fourth[0].Addr())
 	}
 	var switched *redisserver.Server
 	for commands := 0; switched == nil; commands++ {
@@ -317,7 +317,7 @@ func TestMastersThatAllLostTheirDataBeginAboveWhatTheyHad(t *testing.T) {
 	for _, m := range masters {
 		redistest.Command(t, m, "FLUSHALL")
 	}
-	_, err := New(t.Context(), shortConfig(masters).with(fenced))
+	_, err := New(t.Context(), with(shortConfig(masters), fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "--recover --above")
 	for begin := time.Now().Unix(); time.Now().Unix() < begin+2; { // 16 tokens a second, at least
@@ -396,7 +396,7 @@ func TestSetOfAnEarlierVersionIsRefusedAndTakenOver(t *testing.T) {
 		redistest.Command(t, m, "SET", markKey, runID)
 		redistest.Command(t, m, "HSET", registersKey, "0", "20")
 	}
-	_, err := New(t.Context(), shortConfig(masters).with(fenced))
+	_, err := New(t.Context(), with(shortConfig(masters), fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "earlier version")
 	err = Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})

@@ -86,7 +86,7 @@ func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
 
 func TestMaxTTLAboveThatOfTheSetIsRefused(t *testing.T) {
 	masters := shortSet(t, 3)
-	above := shortConfig(masters).with(func(c *Config) { c.MaxTTL *= 2 })
+	above := with(shortConfig(masters), func(c *Config) { c.MaxTTL *= 2 })
 	_, err := New(t.Context(), above)
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, fmt.Sprintf("MaxTTL: here %v, at the master %v", above.MaxTTL, above.MaxTTL/2))
@@ -154,7 +154,7 @@ func TestSetThatWasGivenUpIsForgottenWithItsDescription(t *testing.T) {
 		redistest.Command(t, m, "DEL", "__muxlock__:set")
 	}
 	cycle(t, open(t, masters[:1]), t.Name())
-	_, err := New(t.Context(), setUpConfig(masters).with(fenced))
+	_, err := New(t.Context(), with(setUpConfig(masters), fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 }
 
