@@ -2,7 +2,7 @@
 GO         ?= go
 OURS        = ./cmd/lockbench/... ./cmd/muxlock/... ./... ./engine/lockotel/... ./engine/lockprom/... ./engine/redsync/redsynctest/...
 ALL         = $(OURS) ./engine/lockprom/rulestest/... ./engine/fence/sqltest/...
-ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/testing/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
+ONSERVERS   = ./engine ./engine/servertest ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/testing/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
 PACKAGES   ?= 3 # at once, as the next: their tests wait more than they compute
@@ -71,11 +71,11 @@ test: setup ## all tests, on real servers; those that use them also on each prog
 	@IFS=:; for s in $$MUXLOCK_TEST_SERVERS; do echo "== $$s"; \
 	  MUXLOCK_SERVER=$$s MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ONSERVERS) || exit 1; done
 
-race: setup ## tests of packages with a goroutine or a mutex under the race detector, and those that are hostile to the engine or have it beside Redsync; those of muxlock run its program, which has no detector
+race: setup ## tests of packages with a goroutine or a mutex under the race detector, and those that are hostile to the engine, start servers for it or have it beside Redsync; those of muxlock run its program, which has no detector
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $$(GO=$(GO) .ci/raced)
 
 stress: setup ## the randomised and fault tests, STRESS times
-	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./engine/servertest ./pipeline
 
 steady: setup ## all tests SUITES times and those that wait WAITS times, on a machine that is kept busy; 40 minutes
 	@SUITES=$(SUITES) WAITS=$(WAITS) .ci/steady

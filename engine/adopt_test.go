@@ -12,99 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
-	"muxlock/internal/testing/redistest"
-	"muxlock/internal/testing/shown"
 	"muxlock/pipeline"
 )
-
-func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
-	masters := five(t)
-	first, second := open(t, masters, holder("first")), open(t, masters, holder("second"))
-	lock, err := first.Acquire(t.Context(), t.Name(), 10*time.Second)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	token := lock.Reveal()
-	adopted, err := second.Adopt(t.Context(), t.Name(), token, 20*time.Second)
-	require.NoError(t, err)
-	require.Equal(t, t.Name(), adopted.Name())
-	require.True(t, adopted.Valid())
-	require.Greater(t, time.Until(adopted.Until()), 10*time.Second)
-	require.Equal(t, token, adopted.Reveal())
-	require.Zero(t, adopted.Fence())
-	soon(t, func() bool {
-		for _, left := range redistest.PTTL(t, masters, t.Name()) {
-			if left <= 10_000 {
-				return false
-			}
-		}
-		return true
-	})
-	require.NoError(t, adopted.Extend(t.Context(), 25*time.Second))
-	i, err := Admin.Inspect(t.Context(), second, t.Name())
-	require.NoError(t, err)
-	require.Equal(t, "first", i.Holder)
-	require.NoError(t, adopted.Release(t.Context()))
-	redistest.Gone(t, masters, t.Name())
-	require.ErrorIs(t, adopted.Extend(t.Context(), 0), ErrNotHeld)
-	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost, "the first holder finds out")
-	require.EqualValues(t, 1, second.Stats().Acquired)
-	require.EqualValues(t, 1, second.Stats().Released)
-	require.Zero(t, namesOf(second))
-}
-
-func TestAdoptedLockIsKeptAlive(t *testing.T) {
-	t.Parallel()
-	masters := five(t)
-	e := open(t, masters)
-	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
-	for _, m := range masters {
-		redistest.Command(t, m, "PEXPIRE", t.Name(), "5000")
-	}
-	lock, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 5*time.Second)
-	require.NoError(t, err)
-	require.NoError(t, lock.KeepAlive(0))
-	until := lock.Until()
-	soon(t, func() bool { return lock.Until().After(until) })
-	require.NoError(t, lock.Release(t.Context()))
-	redistest.Gone(t, masters, t.Name())
-}
-
-func TestAdoptNeverShortensALease(t *testing.T) {
-	masters := five(t)
-	e := open(t, masters)
-	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
-	lock, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 5*time.Second)
-	require.NoError(t, err)
-	require.LessOrEqual(t, time.Until(lock.Until()), 5*time.Second, "it relies on its own ttl only")
-	quiet(t, e)
-	for _, left := range redistest.PTTL(t, masters, t.Name()) {
-		require.Greater(t, left, int64(30_000))
-	}
-	require.NoError(t, lock.Release(t.Context()))
-}
-
-func TestAdoptOfALockThatIsNotHeldCreatesNothing(t *testing.T) {
-	masters := five(t)
-	e := open(t, masters)
-	_, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
-	require.ErrorIs(t, err, ErrNotHeld)
-	require.NotErrorIs(t, err, ErrNotAcquired)
-	require.Equal(t, make([]string, 5), redistest.Get(t, masters, t.Name()))
-	redistest.Put(t, masters, t.Name(), "another")
-	_, err = e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
-	require.ErrorIs(t, err, ErrNotHeld)
-	shown.RequireHidden(t, redistest.RedsyncToken, err)
-	n, err := Admin.ForceRelease(t.Context(), e, t.Name())
-	require.NoError(t, err)
-	require.Equal(t, 5, n)
-	redistest.Put(t, masters[:2], t.Name(), redistest.RedsyncToken)
-	_, err = e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
-	require.ErrorIs(t, err, ErrNotHeld, "a minority has it")
-	require.Zero(t, namesOf(e))
-	cycle(t, e, t.Name()+" another")
-	_, err = Admin.ForceRelease(t.Context(), e, t.Name())
-	require.NoError(t, err)
-}
 
 func TestAdoptWithBadArgumentsAsksNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
@@ -232,27 +141,6 @@ func TestAdoptThatFailsLeavesTheLockAlone(t *testing.T) {
 		require.Zero(t, s.count(pipeline.Release))
 		require.Zero(t, namesOf(e))
 	}, masterTimeout(10*time.Millisecond))
-}
-
-func TestAdoptWorksOnFencedMasters(t *testing.T) {
-	t.Parallel()
-	masters := fencedSet(t, 3)
-	first, second := open(t, masters, fenced, holder("first")), open(t, masters, fenced)
-	lock, err := first.Acquire(t.Context(), t.Name(), 20*time.Second)
-	require.NoError(t, err)
-	require.NotZero(t, lock.Fence())
-	adopted, err := second.Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
-	require.NoError(t, err)
-	require.Zero(t, adopted.Fence())
-	require.NoError(t, adopted.Extend(t.Context(), 25*time.Second))
-	i, err := Admin.Inspect(t.Context(), second, t.Name())
-	require.NoError(t, err)
-	require.Equal(t, "first", i.Holder)
-	require.NoError(t, adopted.Release(t.Context()))
-	next, err := second.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	require.Greater(t, next.Fence(), lock.Fence())
-	require.NoError(t, next.Release(t.Context()))
 }
 
 func TestManyAdoptedLocksLeaveNoMemoryBehind(t *testing.T) {

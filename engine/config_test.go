@@ -226,3 +226,33 @@ func TestValidateFindsWhatNewWouldWithoutAskingAnybody(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+func TestHolderIsPrintableAndShort(t *testing.T) {
+	for text, bad := range map[string]bool{
+		"": false, "web-7/4211 worker": false, "日本": false, strings.Repeat("x", limits.HolderBytes): false,
+		strings.Repeat("x", 65): true, "a\nb": true, "a\x1b[31m": true, "\xff": true, "a\u202eb": true, "\u2028": true, "\x00": true,
+	} {
+		err := Config{Masters: []string{"a:1"}, Holder: text}.withDefaults().validate()
+		if bad {
+			require.ErrorIs(t, err, ErrInvalid, "%q", text)
+			require.ErrorContains(t, err, "Holder")
+			continue
+		}
+		require.NoError(t, err, "%q", text)
+	}
+}
+
+func TestTheWaitCoversTheLongestLeaseAndTheClocks(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want time.Duration
+	}{
+		{Config{}, 31302*time.Millisecond + 1},
+		{Config{MaxTTL: time.Minute, Drift: 0.1}, 67002*time.Millisecond + 1},
+		{Config{TTL: time.Hour}, time.Hour + 36*time.Second + 1002*time.Millisecond + 1},
+		{Config{MastersAreNew: true}, 31302*time.Millisecond + 1},
+	} {
+		cfg := c.cfg.withDefaults()
+		require.Equal(t, c.want, cfg.restartWait(), "%+v", c.cfg)
+	}
+}

@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/redsync"},
 	{"internal/watch"},
 	{"engine/lockotel", "engine/lockprom", "cmd"},
-	{"internal/testing"}, // no product imports it, nor the next
+	{"internal/testing", "engine/servertest"}, // no product imports it, nor the next
 	{"internal/testing/sim"},
 }
 

@@ -2,17 +2,12 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/testing/redistest"
 )
 
 // requireOneLine checks that an error matches all of wants and that its text is one line.
@@ -56,28 +51,4 @@ func TestErrorsOfCallsAreOneLine(t *testing.T) {
 		err = e.Do(t.Context(), "done", 0, func(context.Context) error { return own })
 		require.Equal(t, own, err, "alone as it is")
 	})
-}
-
-// The dialler's error has a line feed of its own.
-func TestErrorsOfNewAndReadyAreOneLine(t *testing.T) {
-	own := errors.New("the dialler's own")
-	_, err := New(t.Context(), Config{Masters: []string{"a:1", "b:1", "c:1"}, Client: rueidis.ClientOption{
-		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
-			return nil, errors.Join(own, own)
-		},
-	}})
-	requireOneLine(t, err, ErrNoQuorum, own)
-	var start *StartError
-	require.ErrorAs(t, err, &start)
-	require.Equal(t, []int{0, 2, 3}, []int{start.Admitted, start.Quorum, start.Masters})
-	require.ErrorContains(t, err, "0 of 3 masters were admitted, 2 are needed; a:1: ")
-
-	e := open(t, redistest.Masters(t, 3), shortWait, func(c *Config) { c.MastersAreNew = false })
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err = e.Ready(ctx)
-	requireOneLine(t, err, ErrNoQuorum, ErrRestarted, context.Canceled)
-	var missing *NotReadyError
-	require.ErrorAs(t, err, &missing)
-	require.Positive(t, missing.Left)
 }

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -19,11 +17,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	for env, act := range map[string]func([]string){holderEnv: actAsHolder, loadEnv: actAsLoad, leaderEnv: actAsLeader, measuredEnv: actAsMeasured} {
-		if masters := os.Getenv(env); masters != "" {
-			act(strings.Split(masters, ","))
-			return
-		}
+	if masters := os.Getenv(measuredEnv); masters != "" {
+		actAsMeasured(strings.Split(masters, ","))
+		return
 	}
 	os.Exit(shared.Run(m, func() error { return goleak.Find() }))
 }
@@ -64,9 +60,6 @@ func bent(t testing.TB, masters []*redisserver.Server, changes ...func(*Config))
 
 func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.MasterTimeout = d } }
 
-// durable lets a restarted master vote as soon as it is admitted.
-func durable(c *Config) { c.MastersAreDurable = true }
-
 func holder(text string) func(*Config) { return func(c *Config) { c.Holder = text } }
 
 // soon waits for a condition that the masters or the engine's background work bring about.
@@ -75,27 +68,13 @@ func soon(t testing.TB, condition func() bool, why ...any) {
 	require.Eventually(t, condition, 15*time.Second, 5*time.Millisecond, why...)
 }
 
-// quiet waits until nothing is under way: a call returns with the quorum's answers.
-func quiet(t testing.TB, e *Engine) {
-	t.Helper()
-	soon(t, func() bool {
-		s := e.Stats()
-		for _, m := range s.Masters {
-			if m.InFlight+m.Backlog > 0 {
-				return false
-			}
-		}
-		return s.Queued == 0
-	}, "nothing is under way")
-}
-
 // everywhere waits until a lock's key is on all masters: the call returns with the quorum's
 // answers. It may never be where another's key has only just run out.
 func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
 	soon(t, func() bool {
 		for _, value := range redistest.Get(t, masters, l.Name()) {
-			if value != l.Reveal() {
+			if value != l.lease.token {
 				return false
 			}
 		}
@@ -110,17 +89,6 @@ func heldEverywhere(t testing.TB, e *Engine, masters []*redisserver.Server, ttl 
 	require.NoError(t, err)
 	everywhere(t, masters, lock)
 	return lock
-}
-
-// having returns how many masters have a lock's key.
-func having(t testing.TB, masters []*redisserver.Server, l *Lock) (n int) {
-	t.Helper()
-	for _, value := range redistest.Get(t, masters, l.Name()) {
-		if value == l.Reveal() {
-			n++
-		}
-	}
-	return n
 }
 
 func upMasters(e *Engine) (n int) {
@@ -140,20 +108,6 @@ func back(e *Engine, master int, times uint64) bool {
 	return m.Up && m.SetAside > times
 }
 
-func pendingReleases(e *Engine) (n int) {
-	for _, m := range e.Stats().Masters {
-		n += m.PendingReleases
-	}
-	return n
-}
-
-func cause(e *Engine, master int) string {
-	if err := e.Stats().Masters[master].Cause; err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
 // cycle acquires and releases one lock and requires both to work.
 func cycle(t testing.TB, e *Engine, name string) {
 	t.Helper()
@@ -162,32 +116,67 @@ func cycle(t testing.TB, e *Engine, name string) {
 	require.NoError(t, lock.Release(context.Background()))
 }
 
-// A wire is a bare connection, for what a client library would not send or survive.
-type wire struct {
-	net.Conn
-	*bufio.Reader
+// shortLease lets a master that lost its data be admitted again after about five seconds.
+func shortLease(c *Config) {
+	c.MaxTTL, c.TTL, c.MasterTimeout = 2*patience, 2*patience, patience
 }
 
-func dialWire(t testing.TB, master *redisserver.Server) wire {
+// shortSet returns masters that are set up for shortLease.
+func shortSet(t testing.TB, n int) []*redisserver.Server {
 	t.Helper()
-	conn, err := net.Dial("tcp", master.Addr())
-	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() })
-	return wire{conn, bufio.NewReader(conn)}
+	masters := redistest.MastersWith(t, n, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
+	setUp(t, shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	return masters
 }
 
-func (w wire) send(t testing.TB, line string) {
+// setUp sets masters up.
+func setUp(t testing.TB, cfg Config, opts SetUpOptions) {
 	t.Helper()
-	_, err := w.Write([]byte(line + "\r\n"))
-	require.NoError(t, err)
+	require.NoError(t, again(func() error { return Admin.SetUp(context.Background(), cfg, opts) }))
 }
 
-// do sends an inline command and returns the first line of the reply.
-func (w wire) do(t testing.TB, line string) string {
-	t.Helper()
-	w.send(t, line)
-	require.NoError(t, w.SetReadDeadline(time.Now().Add(10*time.Second)))
-	reply, err := w.ReadString('\n')
-	require.NoError(t, err)
-	return strings.TrimSpace(reply)
+// again repeats what an operator does while masters are too late on a busy machine.
+func again(do func() error) error {
+	err := do()
+	for tries := 0; errors.Is(err, os.ErrDeadlineExceeded) && tries < 10; tries++ {
+		err = do()
+	}
+	return err
 }
+
+// shortConfig is for operators, who need an answer of each master: they give it nearly all of a lease.
+func shortConfig(masters []*redisserver.Server) Config {
+	return with(Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*patience-100*time.Millisecond))
+}
+
+func with(c Config, changes ...func(*Config)) Config {
+	for _, change := range changes {
+		change(&c)
+	}
+	return c
+}
+
+// ownKeys lists the keys on masters that the test at hand has made.
+func ownKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
+	t.Helper()
+	for _, key := range redistest.Keys(t, masters...) {
+		if strings.HasPrefix(key, t.Name()) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// fencedSet returns masters that are set up, and never granted a lock.
+func fencedSet(t testing.TB, n int) []*redisserver.Server {
+	t.Helper()
+	masters := redistest.Masters(t, n)
+	require.NoError(t, Admin.SetUp(context.Background(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	return masters
+}
+
+func setUpConfig(masters []*redisserver.Server) Config {
+	return Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * patience}
+}
+
+func fenced(c *Config) { c.MastersAreNew, c.Fencing = false, true }

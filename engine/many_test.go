@@ -3,17 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/limits"
-	"muxlock/internal/testing/redistest"
 )
 
 // numbered returns n names that start with prefix.
@@ -29,96 +24,6 @@ func locksOf(results []Result) (locks []*Lock) {
 		locks = append(locks, r.Lock)
 	}
 	return locks
-}
-
-func TestManyNamesAreAcquiredInOneCallEachWithItsOwnResult(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	e, other := open(t, masters), open(t, masters)
-	names := numbered(t.Name(), 1000)
-	here, there := mustAcquire(t, e, names[3], 0), mustAcquire(t, other, names[5], 0)
-	everywhere(t, masters, there)
-	asked := append(slices.Clone(names), names[7], "", strings.Repeat("x", limits.NameBytes+1))
-	before := e.Stats()
-	results := e.AcquireMany(t.Context(), asked, 20*time.Second)
-	require.Len(t, results, len(asked))
-	require.Less(t, e.Stats().Rounds-before.Rounds, uint64(50))
-	for i, r := range results {
-		switch i {
-		case 3, 1000: // held here, and a second time
-			require.ErrorIs(t, r.Err, errTakenHere)
-		case 5:
-			require.ErrorIs(t, r.Err, ErrTaken)
-			require.ErrorIs(t, r.Err, ErrNotAcquired)
-		case 1001, 1002:
-			require.ErrorIs(t, r.Err, ErrInvalid)
-		default:
-			require.NoError(t, r.Err)
-			require.True(t, r.Lock.Valid())
-			require.Equal(t, names[i], r.Lock.Name())
-			continue
-		}
-		require.Nil(t, r.Lock)
-	}
-	require.Equal(t, 999, e.Stats().Held)
-	require.NoError(t, results[0].Lock.Extend(t.Context(), 30*time.Second))
-	require.NoError(t, results[1].Lock.Release(t.Context()))
-	errs := e.ReleaseMany(t.Context(), append(locksOf(results), here, there))
-	require.Len(t, errs, len(asked)+2)
-	for i, err := range errs {
-		switch i {
-		case 1:
-			require.ErrorIs(t, err, ErrNotHeld)
-		case len(asked) + 1:
-			require.ErrorIs(t, err, ErrInvalid)
-			require.ErrorContains(t, err, "locks[1004]")
-		default:
-			require.NoError(t, err)
-		}
-	}
-	require.True(t, there.Valid())
-	require.Nil(t, other.ReleaseMany(t.Context(), []*Lock{there, nil}))
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
-	require.Zero(t, e.Stats().Held)
-	for _, r := range e.AcquireMany(t.Context(), []string{t.Name()}, time.Nanosecond) {
-		require.ErrorIs(t, r.Err, ErrInvalid)
-	}
-	require.Empty(t, e.AcquireMany(t.Context(), nil, 0))
-	require.Nil(t, e.ReleaseMany(t.Context(), nil))
-}
-
-func TestManyNamesWhoseContextEndsLeaveNothingLocked(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, masterTimeout(9*time.Second))
-	for _, link := range links[:3] {
-		link.HoldReplies(true)
-	}
-	names := numbered(t.Name(), 100)
-	ctx, cancel := context.WithCancel(t.Context())
-	got := make(chan []Result)
-	go func() { got <- e.AcquireMany(ctx, names, 20*time.Second) }()
-	soon(t, func() bool { return redistest.Get(t, masters[:1], names[99])[0] != "" }, "sent")
-	cancel()
-	for _, r := range <-got {
-		require.Nil(t, r.Lock)
-		require.ErrorIs(t, r.Err, context.Canceled)
-		require.ErrorIs(t, r.Err, ErrNotAcquired)
-	}
-	for _, link := range links[:3] {
-		link.HoldReplies(false)
-	}
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
-	for _, r := range e.AcquireMany(ctx, names[:2], 0) {
-		require.ErrorIs(t, r.Err, context.Canceled)
-	}
-	locks := locksOf(e.AcquireMany(t.Context(), names, 0))
-	require.NotContains(t, locks, nil)
-	for _, err := range e.ReleaseMany(ctx, locks) { // goes on without its caller
-		if err != nil {
-			require.ErrorIs(t, err, ErrNoQuorum)
-			require.ErrorIs(t, err, context.Canceled)
-		}
-	}
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
 }
 
 func TestReleaseManyHandsEachLockToItsWaiter(t *testing.T) {

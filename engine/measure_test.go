@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -11,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/testing/redistest"
 )
 
 func measured(c *Config) { c.Measure = true }
@@ -116,49 +112,4 @@ func TestTheLongestStayOneByOneHoweverManyThereAre(t *testing.T) {
 	}
 	require.Equal(t, got[0], s.LongestFrom)
 	require.True(t, slices.IsSortedFunc(s.Longest, func(a, b Moment) int { return int(a.At - b.At) }))
-}
-
-func TestMeasurementsComeBackFromTheirJSON(t *testing.T) {
-	e := open(t, five(t), measured)
-	cycle(t, e, t.Name())
-	soon(t, func() bool { return e.Measured().Pauses.Count > 2 })
-	m := e.Measured()
-	require.Equal(t, redistest.Addrs(five(t)), m.Masters)
-	require.Equal(t, 1, m.Groups)
-	text, err := json.Marshal(m)
-	require.NoError(t, err)
-	for _, part := range []string{`{"version":1,"begin":"`, `"span_ns":`, `"masters":["`, `"fencing":false`, `"acquires":{"count":1,"buckets":[{"most_ns":`,
-		`"longest_from_ns":0,"longest":[{"at_ns":`, `,"took_ns":`, `"hand_overs":{"count":0,"buckets":[],`, `"holds":{"count":1,`, `"pauses":{"count":`, `"longest_from_ns":1000000,`} {
-		require.Contains(t, string(text), part, "scripts rely on it")
-	}
-	var back Measurements
-	require.NoError(t, json.Unmarshal(text, &back))
-	m.Begin, back.Begin = m.Begin.Round(0).UTC(), back.Begin.UTC()
-	require.Equal(t, m, back)
-}
-
-func TestNothingIsMeasuredUnlessItIsAskedFor(t *testing.T) {
-	e := open(t, five(t))
-	cycle(t, e, t.Name())
-	require.Nil(t, e.record.measure)
-	require.Zero(t, e.Measured())
-}
-
-func TestMeasuredMayBeAskedWhileLocksComeAndGo(t *testing.T) {
-	e := open(t, five(t), measured)
-	ctx, cancel := context.WithCancel(t.Context())
-	asked := make(chan struct{})
-	go func() {
-		defer close(asked)
-		for ctx.Err() == nil {
-			m := e.Measured()
-			if m.Holds.Count > m.Acquires.Count {
-				t.Errorf("%d holds of %d locks", m.Holds.Count, m.Acquires.Count)
-			}
-		}
-	}()
-	require.Positive(t, allocsPerCycle(t, e, 8, 50))
-	cancel()
-	<-asked
-	require.EqualValues(t, 8*55, e.Measured().Holds.Count)
 }

@@ -17,8 +17,10 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/testing/shown"
+	"muxlock/pipeline"
 	"muxlock/scripts"
 )
 
@@ -242,7 +244,9 @@ func TestTokensThatAreQuotedInTheAnswerOfAScriptAreInNoText(t *testing.T) {
 					}
 					for _, ask := range asks {
 						q.slow(20 * time.Millisecond) // while the first is under way, the others gather
-						q.answerEach(func(m *redisfake.Server) func(words []string) any { return inScripts(quote, m.Value(markKey)) })
+						q.answerEach(func(m *redisfake.Server) func(words []string) any {
+							return inScripts(quote, m.Value("__muxlock__:admitted"))
+						})
 						errs := make([]error, len(locks))
 						var calls sync.WaitGroup
 						for i := range locks {
@@ -285,4 +289,17 @@ func TestPasswordsThatAServerQuotesAreInNoText(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPrintedLockShowsNoToken(t *testing.T) {
+	lock := secretLock()
+	shown.RequireHidden(t, secret, lock, []*Lock{lock}, struct{ Lock *Lock }{lock}, struct{ lock *Lock }{lock})
+}
+
+const secret = "AAECAwQFBgcICQoLDA0ODw=="
+
+// secretLock is a lock whose token is the secret.
+func secretLock() *Lock {
+	req := pipeline.Request{Name: "name", Token: secret, TTL: time.Hour}
+	return grant(&Engine{}, &nameState{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
 }

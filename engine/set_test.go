@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
-	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 	"muxlock/scripts"
 )
@@ -28,57 +26,6 @@ func mustAcquireAll(t testing.TB, e *Engine, names ...string) *Set {
 	s, err := e.AcquireAll(context.Background(), names, 0)
 	require.NoError(t, err)
 	return s
-}
-
-func TestSetIsAcquiredWholeOrNotAtAll(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	e, other := open(t, masters), open(t, masters)
-	for _, size := range []int{1, 2, 9, limits.SetNames} {
-		names := numbered(t.Name()+fmt.Sprint(size), size)
-		there := mustAcquire(t, other, names[size/2], 0)
-		everywhere(t, masters, there)
-		_, err := e.TryAcquireAll(t.Context(), names, 0)
-		require.ErrorIs(t, err, ErrTaken)
-		require.ErrorIs(t, err, ErrNotAcquired)
-		require.ErrorContains(t, err, fmt.Sprintf("%q", names[size/2]))
-		var votes *AttemptError
-		require.ErrorAs(t, err, &votes)
-		soon(t, func() bool { return len(ownKeys(t, masters)) == 5 }, "but that of the other")
-		require.NoError(t, there.Release(t.Context()))
-
-		rounds := e.Stats().Rounds
-		s, err := e.AcquireAll(t.Context(), names, 20*time.Second)
-		require.NoError(t, err)
-		require.Less(t, e.Stats().Rounds-rounds, uint64(3))
-		require.True(t, s.Valid())
-		require.Len(t, s.Locks(), size)
-		require.Equal(t, fmt.Sprintf("set of %d locks, of %q first", size, names[0]), fmt.Sprintf("%+v", s))
-		for i, l := range s.Locks() {
-			require.Equal(t, names[i], l.Name())
-			_, err := other.TryAcquire(t.Context(), names[i], 0)
-			require.ErrorIs(t, err, ErrTaken)
-			if i == 3 {
-				break
-			}
-		}
-		held, total := s.HeldOn()
-		require.GreaterOrEqual(t, held, 3)
-		require.Equal(t, 5, total)
-		require.InDelta(t, 20, time.Until(s.Until()).Seconds(), 5)
-		require.NoError(t, s.Extend(t.Context(), 30*time.Second))
-		require.InDelta(t, 30, time.Until(s.Until()).Seconds(), 5)
-		ctx, cancel := s.Context(t.Context())
-		require.NoError(t, s.Release(t.Context()))
-		require.ErrorIs(t, context.Cause(ctx), ErrNotHeld)
-		cancel()
-		<-s.Done()
-		require.ErrorIs(t, s.Err(), ErrNotHeld)
-		require.ErrorIs(t, s.Release(t.Context()), ErrNotHeld)
-		require.ErrorIs(t, s.Extend(t.Context(), 0), ErrNotHeld)
-		require.ErrorIs(t, s.KeepAlive(0), ErrNotHeld)
-		soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
-		require.Zero(t, e.Stats().Held)
-	}
 }
 
 func TestSetOfBadNamesIsRefusedBeforeAnythingIsSent(t *testing.T) {
@@ -227,29 +174,6 @@ func TestSetsThatCrossNeitherWaitForEachOtherNorShareAName(t *testing.T) {
 		all.Wait()
 		requireNothingLeft(t, e, s)
 	})
-}
-
-func TestTwoEnginesWhoseSetsCrossBothGoOn(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	names := numbered(t.Name(), 4)
-	var all sync.WaitGroup
-	for i := range 2 {
-		e := open(t, masters)
-		for w := range 4 {
-			all.Go(func() {
-				wanted := slices.Clone(names)
-				rand.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
-				for range 20 {
-					s, err := e.AcquireAll(t.Context(), wanted[:2+(i+w)%3], 0)
-					if !assert.NoError(t, err) {
-						return
-					}
-					assert.NoError(t, s.Release(t.Context()))
-				}
-			})
-		}
-	}
-	all.Wait()
 }
 
 // What is lost of a Set ends it; the others stay held until it is released.

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
 
@@ -31,50 +30,6 @@ func goAcquireShared(ctx context.Context, e *Engine, ttl time.Duration) <-chan a
 	}()
 	synctest.Wait()
 	return got
-}
-
-func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
-	for name, option := range map[string]func(*Config){"": durable, "fenced": fenced} {
-		t.Run(name, func(t *testing.T) {
-			masters := redistest.Masters(t, 5)
-			if name != "" {
-				masters = shortSet(t, 5)
-			}
-			e, other := open(t, masters, option, shortLease), open(t, masters, option, shortLease)
-			first, second := mustAcquireShared(t, e, t.Name(), 0), mustAcquireShared(t, other, t.Name(), 0)
-			require.NoError(t, second.KeepAlive(0)) // on a busy machine it is needed for longer than its lease
-			require.True(t, first.Valid() && second.Valid())
-			require.Zero(t, first.Fence())
-			require.Zero(t, e.Stats().FencesRaised, "a reader raises no register")
-			require.Empty(t, first.Reveal())
-			for _, writer := range []*Engine{e, other} {
-				_, err := writer.TryAcquire(t.Context(), t.Name(), 0)
-				require.ErrorIs(t, err, ErrTaken)
-			}
-			require.NoError(t, first.Extend(t.Context(), 0))
-			require.NoError(t, first.Release(t.Context()))
-			require.ErrorIs(t, first.Release(t.Context()), ErrNotHeld)
-			_, err := e.TryAcquire(t.Context(), t.Name(), 0)
-			require.ErrorIs(t, err, ErrTaken, "one still reads")
-			got := make(chan *Lock)
-			go func() { got <- mustAcquire(t, e, t.Name(), 0) }()
-			soon(t, func() bool {
-				lock, err := open(t, masters, option, shortLease).TryAcquireShared(t.Context(), t.Name(), 0)
-				if err == nil {
-					require.NoError(t, lock.Release(t.Context()))
-				}
-				return err != nil
-			}, "a writer that waits keeps new readers out")
-			require.True(t, second.Valid())
-			require.NoError(t, second.Release(t.Context()))
-			writer := <-got
-			require.Equal(t, name != "", writer.Fence() > 0)
-			_, err = other.TryAcquireShared(t.Context(), t.Name(), 0)
-			require.ErrorIs(t, err, ErrTaken)
-			require.NoError(t, writer.Release(t.Context()))
-			require.NoError(t, mustAcquireShared(t, other, t.Name(), 0).Release(t.Context()))
-		})
-	}
 }
 
 func TestReadersOfAProcessShareALease(t *testing.T) {
@@ -143,33 +98,6 @@ func sweepAll(e *Engine) {
 		s.sweepLocked(clock.Now())
 		s.unlock()
 	}
-}
-
-// Another process reads for long. A writer waited, and has left.
-func TestReaderThatAWriterKeptOutGetsInWhenTheWriterHasLeft(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	long, e := mustAcquireShared(t, open(t, masters), t.Name(), 0), open(t, masters)
-	require.Empty(t, long.Reveal())
-	for _, m := range masters {
-		redistest.Command(t, m, "SET", "__muxlock__:i:"+t.Name(), "1", "PX", "300")
-	}
-	begun := time.Now()
-	reader := mustAcquireShared(t, e, t.Name(), 0)
-	require.Less(t, time.Since(begun), 8*time.Second)
-	require.True(t, long.Valid() && reader.Valid())
-}
-
-func TestValueThatOnlyLooksAlikeIsNoReaders(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	e := open(t, masters)
-	for _, m := range masters {
-		redistest.Command(t, m, "SET", t.Name(), "~another client's value, which is longer", "PX", "20000")
-	}
-	_, err := e.TryAcquireShared(t.Context(), t.Name(), 0)
-	require.ErrorIs(t, err, ErrTaken)
-	reader := mustAcquireShared(t, e, "name", 0)
-	_, err = e.Adopt(t.Context(), "name", reader.lease.token, 0)
-	require.ErrorIs(t, err, ErrInvalid)
 }
 
 func TestReadersThatWaitAreLetInTogether(t *testing.T) {
@@ -476,126 +404,4 @@ func TestReaderThatLeavesTakesNothingAlong(t *testing.T) {
 		_, err := e.AcquireShared(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrClosed)
 	})
-}
-
-func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	e, links := bent(t, masters)
-	lone := mustAcquireShared(t, open(t, masters), t.Name(), 0)
-	for _, m := range masters {
-		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd", "-zrem")
-	}
-	links[2].BlackHole(true)
-	_, err := e.AcquireShared(t.Context(), t.Name(), 0)
-	require.ErrorIs(t, err, ErrDenied)
-	require.NoError(t, lone.Extend(t.Context(), 0), "it does not lose its lock")
-	require.NoError(t, lone.Release(t.Context()))
-	soon(t, func() bool { return !e.Stats().Masters[2].Up })
-	links[2].BlackHole(false)
-	links[2].Cut()
-	soon(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 }, "what cannot be released is no reason to stay away")
-	cycle(t, e, t.Name())
-	require.Zero(t, setAside(e, 0))
-	require.Zero(t, setAside(e, 1))
-}
-
-func TestIntentEndsWithTheWait(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	e, tries, other := open(t, masters), open(t, masters, func(c *Config) { c.MaxAttempts = 1 << 20 }), open(t, masters)
-	for name, begin := range map[string]func(ctx context.Context, name string) error{
-		"in line":    func(ctx context.Context, name string) error { _, err := e.Acquire(ctx, name, 0); return err },
-		"in no line": func(ctx context.Context, name string) error { _, err := tries.Acquire(ctx, name, 0); return err },
-	} {
-		once := func(leaves bool, name string) time.Duration {
-			reader := mustAcquireShared(t, other, name, 0)
-			ctx, leave := context.WithCancel(t.Context())
-			done := make(chan error)
-			go func() { done <- begin(ctx, name) }()
-			intents := func() (n int) {
-				for _, m := range masters {
-					n += int(redistest.Command(t, m, "EXISTS", "__muxlock__:i:"+name).(int64))
-				}
-				return n
-			}
-			readers := []*Lock{reader}
-			soon(t, func() bool { // a writer that stands in no line learns of readers when another one comes
-				if len(readers) < 30 && intents() == 0 {
-					if more, err := open(t, masters).TryAcquireShared(t.Context(), name, 0); err == nil { // else the intent came first
-						readers = append(readers, more)
-					}
-				}
-				return intents() == 3
-			}, name)
-			if leaves {
-				leave()
-			} else {
-				for _, l := range readers {
-					require.NoError(t, l.Release(t.Context()))
-				}
-			}
-			err := <-done
-			begun := time.Now()
-			soon(t, func() bool { return intents() == 0 }, name)
-			took := time.Since(begun)
-			require.Equal(t, leaves, err != nil, name)
-			leave()
-			return took
-		}
-		for _, leaves := range []bool{true, false} {
-			tries := 10 // a busy machine
-			for once(leaves, fmt.Sprint(name, leaves, tries)) >= intentFor-intentEvery {
-				tries--
-				require.NotZero(t, tries, "%s: the intent outlives the wait", name)
-			}
-		}
-	}
-}
-
-func TestReaderIsReleasedAtAMasterThatWasAway(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	e, links := bent(t, masters)
-	stays := mustAcquireShared(t, open(t, masters), t.Name(), 0)
-	lock := mustAcquireShared(t, e, t.Name(), 0)
-	readers := func(m int) int64 { n, _ := redistest.Command(t, masters[m], "ZCARD", t.Name()).(int64); return n }
-	soon(t, func() bool { return readers(0) == 2 && readers(1) == 2 && readers(2) == 2 })
-	links[2].BlackHole(true)
-	require.NoError(t, lock.Release(t.Context()))
-	soon(t, func() bool { return !e.Stats().Masters[2].Up })
-	require.EqualValues(t, 2, readers(2))
-	links[2].BlackHole(false)
-	links[2].Cut()
-	soon(t, func() bool { return readers(2) == 1 })
-	require.NoError(t, stays.Extend(t.Context(), 0))
-}
-
-func TestReaderWhoseContextEndsIsReleased(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	e, links := bent(t, masters, masterTimeout(5*time.Second))
-	stays := mustAcquireShared(t, open(t, masters), t.Name(), 0)
-	for _, l := range links {
-		l.HoldReplies(true)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { _, err := e.AcquireShared(ctx, t.Name(), 0); done <- err }()
-	readers := func(n int64) func() bool {
-		return func() bool {
-			for _, m := range masters {
-				if there, _ := redistest.Command(t, m, "EVAL", "return redis.call('TYPE', KEYS[1]).ok == 'zset' and redis.call('ZCARD', KEYS[1]) or 1", "1", t.Name()).(int64); there != n {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	soon(t, readers(2))
-	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
-	for _, l := range links {
-		l.HoldReplies(false)
-	}
-	soon(t, readers(1))
-	require.NoError(t, stays.Extend(t.Context(), 0))
 }

@@ -155,7 +155,7 @@ var engines = []fault{
 	{
 		what: "a reader raises a register", file: "engine/masters.go",
 		old: "m.fencing && !req.Shared && ", new: "m.fencing && ",
-		tests: "engine TestManyReadOrOneWritesOnRealMasters",
+		tests: "engine/servertest TestManyReadOrOneWritesOnRealMasters",
 	},
 	{
 		what: "a set is handed a lock", file: "engine/kind.go",
@@ -165,7 +165,7 @@ var engines = []fault{
 	{
 		what: "the names of a set share one attempt by chance", file: "engine/set_contend.go",
 		old: "a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf", new: "a.reqs[i].Set, a.reqs[i].OneOf = 0*number, oneOf",
-		tests: "engine TestSetIsAcquiredWholeOrNotAtAll|TestSetsThatCrossNeitherWaitForEachOtherNorShareAName",
+		tests: "engine TestSetsThatCrossNeitherWaitForEachOtherNorShareAName; engine/servertest TestSetIsAcquiredWholeOrNotAtAll",
 	},
 	{
 		what: "a permit that is released at the masters wakes nobody here", file: "engine/kind.go",
@@ -175,7 +175,7 @@ var engines = []fault{
 	{
 		what: "a permit is won by votes on several slots", file: "engine/set_contend.go",
 		old: "\t\tm.sample(&a.outs[a.best], c.turn.contended, sentAt(a.outs[a.best], a.began))\n", new: "\t\tm.sample(&a.outs[a.best], c.turn.contended, sentAt(a.outs[a.best], a.began))\n\t\tif granted := uint8(0); oneOf {\n\t\t\tfor i := range a.outs {\n\t\t\t\tgranted += a.outs[i].Tally.Granted\n\t\t\t}\n\t\t\tif int(granted) >= quorum.Size(m.number) {\n\t\t\t\ta.outs[a.best].Verdict = quorum.Won\n\t\t\t}\n\t\t}\n",
-		tests: "engine TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
+		tests: "engine/servertest TestVotesOnSeveralSlotsAreNoPermit|TestAtMostTheLimitHoldPermits",
 	},
 	{
 		what: "a permit that is released is handed to nobody", file: "engine/kind.go",
@@ -285,7 +285,7 @@ var engines = []fault{
 	{
 		what: "a release is not sent after the end of its ctx", file: "engine/release.go",
 		old: "\tif !r.mustDelete {", new: "\tif !r.mustDelete || ctx.Err() != nil {",
-		tests: "engine TestReleaseIsSentThoughItsContextHasEnded",
+		tests: "engine/servertest TestReleaseIsSentThoughItsContextHasEnded",
 	},
 	{
 		what: "a lease whose token was revealed is handed over", file: "engine/internal/turn/turn.go",
@@ -375,7 +375,7 @@ var engines = []fault{
 	{
 		what: "masters are called new that are not", file: "engine/admin/setup.go",
 		old: "s.New, s.Recover, s.Above = opts.MastersAreNew,", new: "s.New, s.Recover, s.Above = true,",
-		tests: "engine TestMastersInUseAreSetUpWhileTheyServe",
+		tests: "engine/servertest TestMastersInUseAreSetUpWhileTheyServe",
 	},
 	{
 		what: "a lock without validity by Redsync's drift is kept", file: "engine/redsync/mutex.go",

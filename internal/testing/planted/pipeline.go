@@ -5,7 +5,7 @@ var pipelines = []fault{
 	{
 		what: "a lock is set over another's", file: "pipeline/internal/conn/commands.go",
 		old: "b.Begin(6)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"NX\", \"PX\")", new: "b.Begin(5)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"PX\")",
-		tests: "engine TestKeyOfAnotherLibraryOnAMajorityIsTaken",
+		tests: "engine/servertest TestKeyOfAnotherLibraryOnAMajorityIsTaken",
 	},
 	{
 		what: "an error in place of a reply is a refusal", file: "pipeline/internal/conn/votes.go",
@@ -185,12 +185,12 @@ var pipelines = []fault{
 	{
 		what: "the pending release of a reader is a writer's", file: "pipeline/internal/pending/releases.go",
 		old: "Shared: q.Shared, at: now.Add(q.TTL)", new: "at: now.Add(q.TTL)",
-		tests: "engine TestReaderIsReleasedAtAMasterThatWasAway",
+		tests: "engine/servertest TestReaderIsReleasedAtAMasterThatWasAway",
 	},
 	{
 		what: "a reader that is abandoned is released as a writer", file: "pipeline/pipeline.go",
 		old: ", Shared: c.req.Shared}", new: "}",
-		tests: "engine TestReaderWhoseContextEndsIsReleased",
+		tests: "engine/servertest TestReaderWhoseContextEndsIsReleased",
 	},
 	{
 		what: "renewals wait in line with acquires", file: "pipeline/queue.go",
@@ -350,7 +350,7 @@ var pipelines = []fault{
 	{
 		what: "a master of another set votes", file: "pipeline/standing.go",
 		old: "return m.member.foreign\n", new: "return nil\n",
-		tests: "engine TestMasterOfOtherMastersCastsNoVote",
+		tests: "engine/servertest TestMasterOfOtherMastersCastsNoVote",
 	},
 	{
 		what: "a grant by push needs no check", file: "pipeline/line.go",

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/shown"
+)
+
+func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
+	masters := five(t)
+	first, second := open(t, masters, holder("first")), open(t, masters, holder("second"))
+	lock, err := first.Acquire(t.Context(), t.Name(), 10*time.Second)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	token := lock.Reveal()
+	adopted, err := second.Adopt(t.Context(), t.Name(), token, 20*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, t.Name(), adopted.Name())
+	require.True(t, adopted.Valid())
+	require.Greater(t, time.Until(adopted.Until()), 10*time.Second)
+	require.Equal(t, token, adopted.Reveal())
+	require.Zero(t, adopted.Fence())
+	soon(t, func() bool {
+		for _, left := range redistest.PTTL(t, masters, t.Name()) {
+			if left <= 10_000 {
+				return false
+			}
+		}
+		return true
+	})
+	require.NoError(t, adopted.Extend(t.Context(), 25*time.Second))
+	i, err := Admin.Inspect(t.Context(), second, t.Name())
+	require.NoError(t, err)
+	require.Equal(t, "first", i.Holder)
+	require.NoError(t, adopted.Release(t.Context()))
+	redistest.Gone(t, masters, t.Name())
+	require.ErrorIs(t, adopted.Extend(t.Context(), 0), ErrNotHeld)
+	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost, "the first holder finds out")
+	require.EqualValues(t, 1, second.Stats().Acquired)
+	require.EqualValues(t, 1, second.Stats().Released)
+	require.Zero(t, namesOf(second))
+}
+
+func TestAdoptOfALockThatIsNotHeldCreatesNothing(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	_, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
+	require.ErrorIs(t, err, ErrNotHeld)
+	require.NotErrorIs(t, err, ErrNotAcquired)
+	require.Equal(t, make([]string, 5), redistest.Get(t, masters, t.Name()))
+	redistest.Put(t, masters, t.Name(), "another")
+	_, err = e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
+	require.ErrorIs(t, err, ErrNotHeld)
+	shown.RequireHidden(t, redistest.RedsyncToken, err)
+	n, err := Admin.ForceRelease(t.Context(), e, t.Name())
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	redistest.Put(t, masters[:2], t.Name(), redistest.RedsyncToken)
+	_, err = e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
+	require.ErrorIs(t, err, ErrNotHeld, "a minority has it")
+	require.Zero(t, namesOf(e))
+	cycle(t, e, t.Name()+" another")
+	_, err = Admin.ForceRelease(t.Context(), e, t.Name())
+	require.NoError(t, err)
+}

@@ -1,0 +1,2 @@
+// Package servertest has the tests of package engine that start servers or processes, and need only what engine exports.
+package servertest

@@ -1,0 +1,169 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/engine/admin"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
+)
+
+// A process without fencing that names a part of a set would hold a name beside one that names all of it.
+func TestPartOfASetIsRefusedAndTheWholeStarts(t *testing.T) {
+	masters := fencedSet(t, 3)
+	all := open(t, masters)
+	for try := range 50 {
+		part := slices.Clone(masters[try%3:][:1])
+		if try%2 == 1 {
+			part = append(part, masters[(try+1)%3])
+		}
+		name := fmt.Sprint(t.Name(), try)
+		held := mustAcquire(t, all, name, 0)
+		var starts sync.WaitGroup
+		starts.Go(func() {
+			e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(part), MastersAreNew: true, MasterTimeout: patience})
+			if err == nil { // the fault that this test is for
+				lock, err := e.TryAcquire(t.Context(), name, 0)
+				t.Errorf("a part of the set starts, and holds beside another: %v %v", lock, err)
+				e.Close()
+				return
+			}
+			for _, text := range []string{"number of Masters: here " + fmt.Sprint(len(part)), "at the master 3", masters[0].Addr()} {
+				require.ErrorContains(t, err, text)
+			}
+			require.ErrorIs(t, err, engine.ErrConfigMismatch)
+		})
+		starts.Go(func() {
+			again := open(t, masters, func(c *engine.Config) {
+				for i := range c.Masters { // spelling does not matter
+					c.Masters[i] = strings.Replace(c.Masters[i], "127.0.0.1", "localhost", 1)
+				}
+			})
+			_, err := again.TryAcquire(t.Context(), name, 0)
+			require.ErrorIs(t, err, engine.ErrTaken)
+		})
+		starts.Wait()
+		require.NoError(t, held.Release(t.Context()))
+	}
+}
+
+func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
+	masters, others := fencedSet(t, 3), fencedSet(t, 3)
+	e := open(t, []*redisserver.Server{masters[0], masters[1], others[2]})
+	lock := mustAcquire(t, e, t.Name(), 0)
+	held, total := lock.HeldOn()
+	require.Equal(t, []int{2, 3}, []int{held, total})
+	require.ErrorIs(t, e.Stats().Masters[2].Cause, engine.ErrConfigMismatch)
+	require.Zero(t, e.Stats().Masters[2].VotesFrom)
+	require.Empty(t, redistest.Get(t, others[2:], t.Name())[0], "it was asked")
+	redistest.Command(t, others[2], "SET", t.Name(), redistest.Get(t, masters, t.Name())[0], "PX", "5000") // an Extend is for longer
+	redistest.Command(t, others[2], "CONFIG", "RESETSTAT")
+	require.NoError(t, lock.Extend(t.Context(), 0))
+	require.NoError(t, lock.Release(t.Context()))
+	soon(t, func() bool { return redistest.Get(t, others[2:], t.Name())[0] == "" }, "releases go to all")
+	require.NotContains(t, redistest.Command(t, others[2], "INFO", "commandstats"), "pexpire", "it was asked to extend")
+	require.NoError(t, e.Ready(t.Context()))
+
+	redistest.Down(t, masters[0])
+	soon(t, func() bool { return !e.Stats().Masters[0].Up })
+	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, engine.ErrNoQuorum, "it may come back")
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+
+	for _, mixed := range [][]*redisserver.Server{{masters[1], others[2]}, {masters[1], others[2], redistest.Masters(t, 1)[0]}} {
+		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(mixed), MastersAreNew: true, MasterTimeout: patience})
+		require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	}
+}
+
+func TestMaxTTLAboveThatOfTheSetIsRefused(t *testing.T) {
+	masters := shortSet(t, 3)
+	above := with(shortConfig(masters), func(c *engine.Config) { c.MaxTTL *= 2 })
+	_, err := engine.New(t.Context(), above)
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorContains(t, err, fmt.Sprintf("MaxTTL: here %v, at the master %v", above.MaxTTL, above.MaxTTL/2))
+	open(t, masters, shortLease)
+}
+
+// A set that is made after the connection is seen at the next one. Then nothing waits for what cannot come.
+func TestSetMadeLaterIsSeenAtTheNextConnection(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	one, all := open(t, masters[:1]), open(t, masters)
+	kept := mustAcquire(t, one, "kept", 0)
+	require.NoError(t, admin.SetUp(t.Context(), setUpConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
+	cycle(t, one, t.Name())
+	for _, m := range masters {
+		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
+	}
+	soon(t, func() bool {
+		s := one.Stats().Masters[0]
+		return s.SetAside > 0 && s.Up
+	})
+	_, err := one.Acquire(context.Background(), t.Name(), 0) // it would wait for ever
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorIs(t, err, engine.ErrNotAcquired)
+	require.ErrorIs(t, kept.Extend(t.Context(), 0), engine.ErrNoQuorum)
+	require.ErrorIs(t, one.Ready(context.Background()), engine.ErrConfigMismatch)
+	lock, err := all.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, lock.Release(t.Context()))
+	for i := range masters {
+		soon(t, func() bool { return all.Stats().Masters[i].Cause == nil })
+	}
+}
+
+func TestClientsWithoutFencingGoOnWithARecoveredSet(t *testing.T) {
+	masters := shortSet(t, 3)
+	log := counted{new(sync.Mutex), map[string]int{}}
+	e := open(t, masters, shortLease, func(c *engine.Config) { c.Logger = slog.New(log) })
+	setUp(t, shortConfig(masters), admin.SetUpOptions{Recover: true, Above: 1})
+	for i, m := range masters { // one by one: the others' looks are of the set before
+		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
+		again := func() bool { return log.count("DEBUG master connected again")+log.count("WARN master set aside") > i } // set aside: a check was under way
+		soon(t, func() bool { return again() && e.Stats().Masters[i].Cause == nil })
+		cycle(t, e, t.Name())
+	}
+}
+
+// The least rights allow the reads. A user with less sees no set.
+func TestSetThatMayNotBeReadIsNotSeen(t *testing.T) {
+	masters := fencedSet(t, 3)
+	rights := slices.Clone(documentedRights(t).Needed)
+	_, err := openAs(t, masters[:1], rights)
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	for i, right := range rights {
+		rights[i] = strings.Replace(right, "~"+pipeline.ReservedPrefix+"*", "~"+pipeline.ReservedPrefix+"trial:*", 1)
+	}
+	e, err := openAs(t, masters[:1], rights)
+	require.NoError(t, err)
+	cycle(t, e, "locks:a")
+}
+
+// engine/README.md says so.
+func TestSetThatWasGivenUpIsForgottenWithItsDescription(t *testing.T) {
+	masters := fencedSet(t, 3)
+	for _, m := range masters {
+		redistest.Command(t, m, "DEL", "__muxlock__:set")
+	}
+	cycle(t, open(t, masters[:1]), t.Name())
+	_, err := engine.New(t.Context(), with(setUpConfig(masters), fenced))
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+}
+
+func TestReadOnlyLooksAtAPartOfASet(t *testing.T) {
+	masters := fencedSet(t, 3)
+	open(t, masters[:1], func(c *engine.Config) { c.ReadOnly = true })
+	e := open(t, masters[:1], fenced, func(c *engine.Config) { c.ReadOnly = true })
+	_, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+}

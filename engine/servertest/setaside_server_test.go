@@ -1,0 +1,144 @@
+package servertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
+)
+
+func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
+	t.Parallel()
+	masters := redistest.MastersWith(t, 5, redisserver.Options{Args: []string{"--dbfilename", "dump.rdb"}}) // keeps their folders
+	sick := masters[0]
+	config := func(key, value string) { redistest.Command(t, sick, "CONFIG", "SET", key, value) }
+	config("busy-reply-threshold", "1")
+	dir := redistest.Command(t, sick, "CONFIG", "GET", "dir").([]any)[1].(string)
+	dump := filepath.Join(dir, "dump.rdb")
+	require.Contains(t, dir, "muxlock-redis-", "the test's own folder")
+
+	for _, fault := range []struct {
+		name, cause string
+		inject      func(t *testing.T, link *faultconn.Link)
+		cure        func(t *testing.T, link *faultconn.Link)
+	}{
+		{"NOREPLICAS", "NOREPLICAS",
+			func(*testing.T, *faultconn.Link) { config("min-replicas-to-write", "1") },
+			func(*testing.T, *faultconn.Link) { config("min-replicas-to-write", "0") }},
+		{"OOM", "OOM",
+			func(*testing.T, *faultconn.Link) { config("maxmemory", "1") },
+			func(*testing.T, *faultconn.Link) { config("maxmemory", "0") }},
+		{"BUSY", "BUSY",
+			func(t *testing.T, _ *faultconn.Link) {
+				w := dialWire(t, sick)
+				w.send(t, `EVAL "while true do end" 0`)
+				soon(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-BUSY") })
+			},
+			func(t *testing.T, _ *faultconn.Link) {
+				require.Equal(t, "+OK", dialWire(t, sick).do(t, "SCRIPT KILL"))
+			}},
+		{"MISCONF", "MISCONF",
+			func(t *testing.T, _ *faultconn.Link) {
+				require.NoError(t, os.Mkdir(dump, 0o700)) // a folder cannot be replaced by a file
+				config("save", "3600 1")
+				redistest.Command(t, sick, "BGSAVE")
+				soon(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-MISCONF") })
+			},
+			func(t *testing.T, _ *faultconn.Link) {
+				require.NoError(t, os.Remove(dump))
+				config("save", "")
+			}},
+		{"NOAUTH", "NOAUTH",
+			func(t *testing.T, _ *faultconn.Link) {
+				w := dialWire(t, sick)
+				require.Equal(t, "+OK", w.do(t, "CONFIG SET requirepass new"))
+				require.Equal(t, "+OK", w.do(t, "AUTH new"))
+				require.Contains(t, w.do(t, "CLIENT KILL TYPE normal SKIPME yes"), ":")
+			},
+			func(t *testing.T, _ *faultconn.Link) {
+				w := dialWire(t, sick)
+				require.Equal(t, "+OK", w.do(t, "AUTH new"))
+				require.Equal(t, "+OK", w.do(t, `CONFIG SET requirepass ""`))
+			}},
+		{"black hole", "timeout",
+			func(_ *testing.T, link *faultconn.Link) { link.BlackHole(true) },
+			func(_ *testing.T, link *faultconn.Link) { link.BlackHole(false) }},
+		{"replies held back", "timeout",
+			func(_ *testing.T, link *faultconn.Link) { link.HoldReplies(true) },
+			func(_ *testing.T, link *faultconn.Link) { link.HoldReplies(false) }},
+		{"late", "timeout",
+			func(_ *testing.T, link *faultconn.Link) { link.Delay(5 * time.Second) },
+			func(_ *testing.T, link *faultconn.Link) { link.Delay(0) }},
+		{"cut and refused", "refused",
+			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(true); link.Cut() },
+			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(false) }},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			e, links := bent(t, masters)
+			fault.inject(t, links[0])
+			cured := false
+			defer func() {
+				if !cured {
+					fault.cure(t, links[0])
+				}
+			}()
+			soon(t, func() bool {
+				cycle(t, e, fmt.Sprint(t.Name(), time.Now().UnixNano()))
+				return strings.Contains(strings.ToLower(cause(e, 0)), strings.ToLower(fault.cause))
+			}, "set aside because of %s", fault.cause)
+			t.Logf("cause: %s", cause(e, 0))
+			for range 10 {
+				cycle(t, e, t.Name())
+			}
+			require.Equal(t, 4, upMasters(e))
+			require.Positive(t, e.Stats().Masters[0].SetAside)
+			cured = true
+			fault.cure(t, links[0])
+			soon(t, func() bool { return upMasters(e) == 5 }, "comes back by itself")
+			require.Empty(t, cause(e, 0))
+			lock := heldEverywhere(t, e, masters, 0)
+			require.NoError(t, lock.Release(t.Context()))
+			redistest.Gone(t, masters, t.Name())
+		})
+	}
+}
+
+func TestCutConnectionsComeBackWhileTheOthersCarryOn(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	for _, fault := range []struct {
+		name string
+		cut  func(t *testing.T, link *faultconn.Link, master *redisserver.Server)
+	}{
+		{"CLIENT KILL", func(t *testing.T, _ *faultconn.Link, m *redisserver.Server) {
+			require.Contains(t, dialWire(t, m).do(t, "CLIENT KILL TYPE normal SKIPME yes"), ":")
+		}},
+		{"reset", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.Cut() }},
+		{"request lost", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRequestsAfter(0) }},
+		{"request in half", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRequestsAfter(20) }},
+		{"reply lost", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRepliesAfter(0) }},
+		{"reply in half", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRepliesAfter(2) }},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			e, links := bent(t, masters)
+			fault.cut(t, links[0], masters[0])
+			lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
+			require.NoError(t, err)
+			soon(t, func() bool { return back(e, 0, 0) })
+			require.EqualValues(t, 1, setAside(e, 0))
+			require.Equal(t, 2, links[0].Dials())
+			require.NoError(t, lock.Release(t.Context()))
+			redistest.Gone(t, masters, t.Name())
+			for i := range 4 {
+				require.Equal(t, 1, links[i+1].Dials(), "the others are not disturbed")
+			}
+		})
+	}
+}

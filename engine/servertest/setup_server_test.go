@@ -1,0 +1,256 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/engine/admin"
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
+)
+
+func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	last := fence(t, e, t.Name())
+	for _, m := range masters[:2] {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, engine.ErrNotAcquired)
+	soon(t, func() bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := e.Ready(ctx)
+		return errors.Is(err, engine.ErrRestarted) && strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
+	})
+	_, err = engine.New(t.Context(), with(shortConfig(masters), fenced))
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	require.ErrorContains(t, err, "1 of 3 masters show that they are members of the set, 2 are needed")
+	require.ErrorIs(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true}), pipeline.ErrRefused)
+
+	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{Recover: true, Above: last + 1<<30}))
+	refusedAsOfAnotherSet(t, e)
+	_, err = e.Acquire(context.Background(), t.Name(), 0) // it would wait for ever
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorContains(t, err, "this process goes on only after a restart")
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last+1<<30)
+}
+
+func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
+	t.Parallel()
+	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
+	old := open(t, masters, fenced, shortLease)
+	last := fence(t, old, t.Name())
+	cfg := shortConfig(masters)
+	after := append(fourth, masters[1:]...)
+	for range 2 { // it may be run again
+		require.NoError(t, admin.ReplaceMaster(t.Context(), cfg, masters[0].Addr(), fourth[0].Addr()))
+	}
+	refusedAsOfAnotherSet(t, old)
+	_, err := engine.New(t.Context(), with(cfg, fenced))
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorContains(t, err, "masters")
+
+	begun := time.Now()
+	e := open(t, after, fenced, shortLease, durable) // the new one is no restarted one
+	f := fence(t, e, t.Name())
+	require.Greater(t, f, last)
+	untilAdmitted(t, after)
+	require.GreaterOrEqual(t, time.Since(begun), leaseWait)
+	redistest.Command(t, masters[1], "FLUSHALL") // the fourth is needed now
+	require.Greater(t, fence(t, e, t.Name()), f)
+
+	for err, change := range map[string][2]string{
+		"none of the masters":     {"127.0.0.1:1", masters[0].Addr()},
+		"one of the masters":      {masters[1].Addr(), masters[2].Addr()},
+		"every master must be up": {masters[1].Addr(), "127.0.0.1:1"},
+	} {
+		require.ErrorContains(t, admin.ReplaceMaster(t.Context(), shortConfig(after), change[0], change[1]), err)
+	}
+}
+
+func TestMaxTTLNeedNotBeWholeMilliseconds(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cfg := setUpConfig(masters)
+	cfg.TTL = 40*time.Second + 1 // and so MaxTTL
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{}), "is there already")
+	cycle(t, open(t, masters, fenced, func(c *engine.Config) { c.TTL = cfg.TTL }), "name")
+	cycle(t, open(t, masters, fenced, func(c *engine.Config) { c.MaxTTL = 40 * time.Second }), "name")
+}
+
+func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cfg := shortConfig(masters)
+	_, err := engine.New(t.Context(), with(cfg, fenced))
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorContains(t, err, "muxlock masters init")
+
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{}), "is there already: nothing to wait for")
+	other := cfg
+	other.MaxTTL = 5 * time.Second
+	require.ErrorIs(t, admin.SetUp(t.Context(), other, admin.SetUpOptions{}), engine.ErrConfigMismatch)
+	_, err = engine.New(t.Context(), with(other, fenced))
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorContains(t, err, "MaxTTL: here 5s, at the masters 4s")
+	two := cfg
+	two.Masters = cfg.Masters[:2]
+	_, err = engine.New(t.Context(), with(two, fenced))
+	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorContains(t, err, "number of masters: here 2, at the masters 3")
+}
+
+func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	before := open(t, masters, shortLease)
+	held, err := before.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, held.KeepAlive(0))
+	begun, done := time.Now(), make(chan error, 1)
+	go func() { done <- admin.SetUp(context.Background(), shortConfig(masters), admin.SetUpOptions{}) }()
+	for cycles := 0; ; cycles++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, time.Since(begun), leaseWait)
+			require.Positive(t, cycles)
+		default:
+			cycle(t, before, "another")
+			time.Sleep(time.Millisecond) // other tests need the processors, too
+			continue
+		}
+		break
+	}
+	require.Equal(t, 3, admitted(t, masters))
+	e := open(t, masters, fenced, shortLease)
+	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, engine.ErrTaken, "those without fencing are excluded, and exclude")
+	require.True(t, held.Valid())
+	require.NoError(t, held.Release(t.Context()))
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	_, err = before.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, engine.ErrTaken)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestSetUpThatIsCutAnywhereIsRunAgain(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cut := 0
+	for d := time.Duration(0); ; d += 300 * time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		err := admin.SetUp(ctx, shortConfig(masters), admin.SetUpOptions{MastersAreNew: true})
+		cancel()
+		if err == nil {
+			break
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cut++
+	}
+	require.Greater(t, cut, 3)
+	require.Equal(t, 3, admitted(t, masters))
+	require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
+}
+
+func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	redistest.Command(t, masters[0], "SAVE")
+	last := fence(t, e, t.Name())
+	require.NoError(t, e.Close())
+	require.NoError(t, masters[0].Kill())
+	require.NoError(t, masters[0].Restart(t.Context())) // with the registers of before
+	err := admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, pipeline.ErrRefused)
+	require.ErrorContains(t, err, masters[0].Addr())
+	require.Equal(t, 2, admitted(t, masters))
+
+	e = open(t, masters, fenced, shortLease)
+	require.Greater(t, fence(t, e, t.Name()), last)
+	untilAdmitted(t, masters)
+	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{}))
+	redistest.Command(t, masters[1], "FLUSHALL") // the first is needed now
+	require.Greater(t, fence(t, e, t.Name()), last)
+}
+
+func TestRecoveryThatIsCutBetweenTwoMastersKeepsItsFloor(t *testing.T) {
+	t.Parallel()
+	const above = 1 << 40
+	recovery := admin.SetUpOptions{MastersAreNew: true, Recover: true, Above: above}
+	for lost := 2; lost <= 3; lost++ { // of three masters
+		for cut := range 3 {
+			masters := shortSet(t, 3)
+			for _, m := range masters[:lost] {
+				redistest.Command(t, m, "FLUSHALL")
+			}
+			registers := "__muxlock__:registers"
+			redistest.Command(t, masters[cut], "DEL", registers)
+			redistest.Command(t, masters[cut], "RPUSH", registers, "a list")
+			err := admin.SetUp(t.Context(), shortConfig(masters), recovery)
+			require.ErrorContains(t, err, masters[cut].Addr())
+			require.ErrorContains(t, err, "WRONGTYPE")
+			redistest.Command(t, masters[cut], "DEL", registers)
+
+			again := admin.SetUpOptions{MastersAreNew: true}
+			if lost < 3 { // one has a set that counts
+				require.ErrorIs(t, admin.SetUp(t.Context(), shortConfig(masters), again), pipeline.ErrRefused)
+			}
+			if lost < 3 || cut == 0 { // in the latter nothing was begun
+				again = recovery
+			}
+			require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), again))
+			for _, m := range masters {
+				require.Greater(t, tokenOf(t, m, t.Name()), uint64(above>>16), cut)
+			}
+			require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
+		}
+	}
+}
+
+// One is down and one has lost its data: no time helps, and the log says what does.
+func TestMemberThatNoTimeCanAdmitIsLoggedOnceAsAnError(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	var log bytes.Buffer
+	e := open(t, masters, fenced, shortLease, func(c *engine.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	before := fence(t, e, t.Name())
+	require.NoError(t, masters[1].Pause())
+	soon(t, func() bool {
+		_, _ = e.TryAcquire(t.Context(), t.Name()+"2", 0)
+		return !e.Stats().Masters[1].Up
+	})
+	redistest.Command(t, masters[2], "FLUSHALL")
+	soon(t, func() bool {
+		_, _ = e.TryAcquire(t.Context(), t.Name()+"2", 0)
+		return errors.Is(e.Stats().Masters[2].Cause, pipeline.ErrMembersLost)
+	})
+	redistest.Command(t, masters[2], "CONFIG", "RESETSTAT")
+	looks := regexp.MustCompile(`cmdstat_get:calls=(\d\d|[4-9]),`) // two reads each
+	soon(t, func() bool {
+		return looks.MatchString(redistest.Command(t, masters[2], "INFO", "commandstats").(string))
+	})
+	require.NoError(t, masters[1].Resume())
+	untilAdmitted(t, masters)
+	require.Greater(t, fence(t, e, t.Name()), before)
+	require.NoError(t, e.Close()) // the log is whole
+	require.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), log.String())
+	require.Contains(t, log.String(), `level=ERROR msg="master does not vote until somebody acts" master=`+masters[2].Addr())
+	require.Contains(t, log.String(), "it needs the registers of 2 admitted masters, 1 can be read: it votes once those that are away are back with their data, or after muxlock masters init --recover")
+}
