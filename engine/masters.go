@@ -87,7 +87,7 @@ func (m *masters) raiseLow(ctx context.Context, reqs []pipeline.Request, outs []
 	var raises []pipeline.Request
 	for i, req := range reqs {
 		if errs[i] == nil && m.isLow(&req, &outs[i]) {
-			req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, outs[i].Granted
+			req.Op, req.Joint, req.OneOf, req.Among = pipeline.Extend, 0, false, outs[i].Granted
 			low, raises = append(low, i), append(raises, req)
 		}
 	}
@@ -105,7 +105,7 @@ func (m *masters) raiseLow(ctx context.Context, reqs []pipeline.Request, outs []
 // undo sends a release that nobody waits for.
 func (m *masters) undo(req pipeline.Request) {
 	if req.Op != pipeline.Pass {
-		req.Op, req.Set, req.OneOf = pipeline.Release, 0, false
+		req.Op, req.Joint, req.OneOf = pipeline.Release, 0, false
 	}
 	m.at(req.Name).Post(req)
 }

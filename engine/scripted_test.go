@@ -160,7 +160,7 @@ func (s *scripted) execute(reqs ...pipeline.Request) (outs []pipeline.Outcome) {
 		}
 		return outs
 	}
-	if refused && reqs[0].Set != 0 && !s.away {
+	if refused && reqs[0].Joint != 0 && !s.away {
 		s.log, s.when = append(s.log, reqs...), append(s.when, slices.Repeat([]time.Time{time.Now()}, len(reqs))...)
 		return outs
 	}
@@ -254,7 +254,7 @@ func (s *scripted) doAll(ctx context.Context, reqs ...pipeline.Request) ([]pipel
 	case <-ctx.Done():
 		for _, req := range reqs {
 			if req.Op == pipeline.Acquire {
-				req.Op, req.Set, req.OneOf = pipeline.Release, 0, false
+				req.Op, req.Joint, req.OneOf = pipeline.Release, 0, false
 				s.Post(req)
 			}
 		}
@@ -326,7 +326,7 @@ func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request, each fun
 	var all sync.WaitGroup
 	for from, to := 0, 0; from < len(reqs); from = to {
 		to = from + 1
-		for reqs[from].Set != 0 && to < len(reqs) && reqs[to].Set == reqs[from].Set {
+		for reqs[from].Joint != 0 && to < len(reqs) && reqs[to].Joint == reqs[from].Joint {
 			to++
 		}
 		all.Go(func() {

@@ -202,7 +202,7 @@ func (c *contender) askJointly(ctx context.Context, keys []string, oneOf bool) (
 	number := m.joint.Add(1)
 	for i, key := range keys {
 		if a.reqs[i] = c.request(key); len(keys) > 1 {
-			a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf
+			a.reqs[i].Joint, a.reqs[i].OneOf = number, oneOf
 		}
 	}
 	a.began = clock.Now()

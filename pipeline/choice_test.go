@@ -176,8 +176,8 @@ func TestNoCommandCutsAChoice(t *testing.T) {
 				at := 0
 				for _, command := range commandsOf(d, set, entries) {
 					at += len(command)
-					require.False(t, at < len(entries) && entries[at].Set != 0 && entries[at].Set == entries[at-1].Set, "seed %d: cut at %d", seed, at)
-					if command[0].Set == 0 && command[0].Op == Acquire && set == "" {
+					require.False(t, at < len(entries) && entries[at].Joint != 0 && entries[at].Joint == entries[at-1].Joint, "seed %d: cut at %d", seed, at)
+					if command[0].Joint == 0 && command[0].Op == Acquire && set == "" {
 						require.False(t, slices.ContainsFunc(command, func(q Request) bool { return q.OneOf }), "seed %d: an MSETEX carries a choice", seed)
 					}
 				}

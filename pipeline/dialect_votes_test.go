@@ -51,10 +51,10 @@ func (s lockServer) votesOf(d conn.Dialect, seed uint64, names []string) (found 
 					q.TTL = 2 * hour
 				}
 				if left = 1 + rng.IntN(4); rng.IntN(2) == 0 {
-					q.Set = uint64(n + 1)
+					q.Joint = uint64(n + 1)
 				}
 			}
-			if q.Set == 0 {
+			if q.Joint == 0 {
 				left = 0
 			}
 			q.Name, q.Token = names[i], fmt.Sprint("token", rng.IntN(3))

@@ -138,7 +138,7 @@
 // unexecuted if it finds another description or no mark. Every answer carries the mark: a round is
 // encoded once for all masters, so it cannot name the mark to expect. An answer with another mark
 // than the session's is no vote, although the acquire was executed; the release that follows undoes
-// the acquire. In both cases the master is set aside and looked at again. So a process that was
+// the acquire. In both cases the master is set aside and checked again. So a process that was
 // stopped while a master was flushed or copied learns of it from the answer itself, not from a tick.
 //
 // # Pending releases
@@ -195,7 +195,7 @@
 // has been formed meanwhile. Contended names stay out of MSETEX, and no MSETEX has a name twice. A
 // server that refuses often gets acquires singly for a while (optimism).
 //
-// The acquires of a set (Request.Set) are neighbours in the queue, and stay together from there on: in
+// The acquires of a set (Request.Joint) are neighbours in the queue, and stay together from there on: in
 // a round, in a command, when the obsolete requests of a late master are dropped, and when they are
 // repeated. Each master grants all of them or none, so they have the same votes. Otherwise each is an
 // acquire like others, with its own release. The script takes sets that MSETEX does not, by an MSETNX

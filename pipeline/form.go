@@ -102,7 +102,7 @@ func (p *Pipeline) roundTripLocked() time.Duration {
 // 0: it dropped them, since a caller leaves.
 func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken int) {
 	unit, leaves := 0, false
-	for c := l.first; c != nil && (unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set); c = c.next {
+	for c := l.first; c != nil && (unit == 0 || c.req.Joint != 0 && c.req.Joint == l.first.req.Joint); c = c.next {
 		unit++
 		leaves = leaves || !c.req.Op.Ends() && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) || c.req.Heal && c.to.Over()
 	}

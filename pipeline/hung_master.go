@@ -14,8 +14,8 @@ import (
 // master is set aside (setaside.go).
 
 const (
-	// lastLook is how long the reader reads once more from a master that has exceeded the timeout.
-	lastLook = time.Millisecond
+	// lastCheck is how long the reader reads once more from a master that has exceeded the timeout.
+	lastCheck = time.Millisecond
 	// overslept is how late a goroutine may wake on a machine that is merely busy. If it wakes
 	// later, this process was stopped, and the master may have answered meanwhile.
 	overslept = 10 * time.Millisecond
@@ -35,12 +35,12 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 	if s.LastRead.After(since) {
 		since = s.LastRead
 	}
-	until, hung := lookAgain(p.timeout, since, s.Until, m.looked, now)
+	until, hung := checkAgain(p.timeout, since, s.Until, m.checked, now)
 	if hung {
 		return now, errHung
 	}
 	if !now.Before(since.Add(p.timeout)) {
-		m.looked = since
+		m.checked = since
 	}
 	return until, nil
 }
@@ -62,15 +62,15 @@ func (m *master) unansweredSince(now time.Time) time.Time {
 	return now
 }
 
-// lookAgain is called at now, after a read with the deadline asked brought nothing. It returns until
-// when to read on, or that the master is hung because nothing came for timeout after since. looked
-// is the since of the last look.
-func lookAgain(timeout time.Duration, since, asked, looked, now time.Time) (until time.Time, hung bool) {
+// checkAgain is called at now, after a read with the deadline asked brought nothing. It returns until
+// when to read on, or that the master is hung because nothing came for timeout after since. rechecked
+// is the since of the last check.
+func checkAgain(timeout time.Duration, since, asked, rechecked, now time.Time) (until time.Time, hung bool) {
 	if end := since.Add(timeout); now.Before(end) {
 		return end, false
 	}
 	if late := now.Sub(asked); late > overslept { // this process was stopped, and could not read
 		return now.Add(min(late, timeout)), false
 	}
-	return now.Add(lastLook), looked.Equal(since) // else an answer may be there already
+	return now.Add(lastCheck), rechecked.Equal(since) // else an answer may be there already
 }

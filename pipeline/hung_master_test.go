@@ -23,14 +23,14 @@ func TestMasterIsSilentOnlyWhenItCouldHaveBeenHeard(t *testing.T) {
 		silent             bool
 	}{
 		{"in time", at(100), time.Time{}, at(100), at(timeout), false},
-		{"time is up: a last look", at(timeout), time.Time{}, at(timeout), at(timeout + lastLook), false},
-		{"which was for something earlier", at(timeout), at(-1), at(timeout), at(timeout + lastLook), false},
-		{"nothing was there", at(timeout + lastLook), sent, at(timeout + lastLook), time.Time{}, true},
-		{"a little late", at(timeout + lastLook), sent, at(timeout + lastLook + overslept), time.Time{}, true},
+		{"time is up: a last look", at(timeout), time.Time{}, at(timeout), at(timeout + lastCheck), false},
+		{"which was for something earlier", at(timeout), at(-1), at(timeout), at(timeout + lastCheck), false},
+		{"nothing was there", at(timeout + lastCheck), sent, at(timeout + lastCheck), time.Time{}, true},
+		{"a little late", at(timeout + lastCheck), sent, at(timeout + lastCheck + overslept), time.Time{}, true},
 		{"stopped for 50 ms", at(timeout), time.Time{}, at(timeout + 50*time.Millisecond), at(timeout + 100*time.Millisecond), false},
-		{"stopped again in the last look", at(timeout + lastLook), sent, at(timeout + lastLook + time.Second), at(2*timeout + lastLook + time.Second), false},
+		{"stopped again in the last look", at(timeout + lastCheck), sent, at(timeout + lastCheck + time.Second), at(2*timeout + lastCheck + time.Second), false},
 	} {
-		until, silent := lookAgain(timeout, sent, c.asked, c.looked, c.now)
+		until, silent := checkAgain(timeout, sent, c.asked, c.looked, c.now)
 		require.Equal(t, c.silent, silent, c.name)
 		if !silent {
 			require.Equal(t, c.until.Sub(sent), until.Sub(sent), c.name)
@@ -88,7 +88,7 @@ func TestMasterWhoseSocketTakesNoMoreIsSetAsideAfterItHasAnsweredAll(t *testing.
 		b.p.mu.Lock()
 		require.Len(t, m.flights, 1, "the first is answered")
 		b.p.mu.Unlock()
-		time.Sleep(testTimeout + lastLook)
+		time.Sleep(testTimeout + lastCheck)
 		require.EqualValues(t, 1, b.p.Stats().Masters[2].SetAside)
 	})
 }

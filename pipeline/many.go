@@ -10,7 +10,7 @@ import (
 )
 
 // DoMany is Do for several requests, but its caller parks once, until all are decided or ctx ends. The requests
-// are queued together, so that they share rounds. A set (Request.Set) stays in one round: each master grants all
+// are queued together, so that they share rounds. A set (Request.Joint) stays in one round: each master grants all
 // of it or none, so its requests have the same votes. Of a choice (Request.OneOf) each master grants the first
 // free name. At the end DoMany calls each for every request, in order, with the results that Do would return.
 // The outcome may be used until each returns.

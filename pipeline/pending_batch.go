@@ -47,8 +47,8 @@ func newPendingBatch(due []*pending.Release, load, single bool, in conn.Dialect)
 	return b
 }
 
-// settle notes the answers, and returns the batch to send next for the same releases; nil: none is needed.
-func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
+// takeReplies notes the answers, and returns the batch to send next for the same releases; nil: none is needed.
+func (b *pendingBatch) takeReplies(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
 	replies = replies[b.lead:]
 	switch err := replies[0].Err(); {
 	case b.single:
@@ -111,7 +111,7 @@ func (m *master) sendPendingBatchLocked(b *pendingBatch, now time.Time) {
 		Batch: b.Batch, requests: len(b.due), releases: b.due,
 		lostLocked: func() { m.pending.Unconfirmed(b.due) },
 		answered: func(replies []resp.Reply) error {
-			again, err := b.settle(m, replies)
+			again, err := b.takeReplies(m, replies)
 			m.p.mu.Lock()
 			defer m.p.mu.Unlock()
 			m.sendingPending = false
@@ -145,7 +145,7 @@ func (m *master) sendAllPending() error {
 				m.p.mu.Unlock()
 				return err
 			}
-			if next, err = next.settle(m, replies); err != nil {
+			if next, err = next.takeReplies(m, replies); err != nil {
 				return err
 			}
 		}

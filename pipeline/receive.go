@@ -17,13 +17,13 @@ import (
 
 // A reader has the state of reading and connecting; owned by run.
 type reader struct {
-	wanted   chan struct{} // capacity 1, signals that a round was formed without the master
-	replies  []resp.Reply
-	votes    conn.Votes    // of the reply that is being read
-	looked   time.Time     // the since of the last look at a silent master (lookAgain)
-	far      bool          // the window was above 1 after the last flight
-	admitted time.Time     // when the master was admitted last
-	pause    time.Duration // before the next probe
+	wanted    chan struct{} // capacity 1, signals that a round was formed without the master
+	replies   []resp.Reply
+	votes     conn.Votes    // of the reply that is being read
+	rechecked time.Time     // the since of the last check of a silent master (checkAgain)
+	far       bool          // the window was above 1 after the last flight
+	admitted  time.Time     // when the master was admitted last
+	pause     time.Duration // before the next probe
 }
 
 // serve reads answers until the master must be set aside, and returns why.

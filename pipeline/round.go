@@ -204,7 +204,7 @@ func (r *round) releaseSurplus() {
 			continue
 		}
 		if q, b := r.entries[i], &r.ballots[i]; (b.tally.Granted > 0 || b.unknown&^r.away != 0) && b.tally.Verdict(len(r.masters)) != quorum.Won {
-			q.Op, q.Set, q.OneOf, q.Origin = Release, 0, false, conn.InRound(r.seq)
+			q.Op, q.Joint, q.OneOf, q.Origin = Release, 0, false, conn.InRound(r.seq)
 			_ = r.masters[0].p.queueLocked(&call{req: q})
 		}
 	}

@@ -24,7 +24,7 @@ import (
 // setOf returns the acquires of a set.
 func setOf(number uint64, names ...string) (reqs []Request) {
 	for _, name := range names {
-		reqs = append(reqs, Request{Op: Acquire, Name: name, Token: fmt.Sprint("set ", number, " of ", name), TTL: hour, Set: number})
+		reqs = append(reqs, Request{Op: Acquire, Name: name, Token: fmt.Sprint("set ", number, " of ", name), TTL: hour, Joint: number})
 	}
 	return reqs
 }
@@ -131,7 +131,7 @@ func TestNoCommandCutsASet(t *testing.T) {
 			q := Request{Op: []Op{Acquire, Acquire, Release, Extend}[random.IntN(4)], TTL: hour, Alone: random.IntN(40) == 0, Contended: random.IntN(9) == 0}
 			n := 1
 			if q.Op == Acquire && random.IntN(2) == 0 {
-				q.Set, n = number, 2+random.IntN(6)
+				q.Joint, n = number, 2+random.IntN(6)
 				if random.IntN(40) == 0 {
 					n = 400 + random.IntN(300)
 				}
@@ -153,7 +153,7 @@ func TestNoCommandCutsASet(t *testing.T) {
 				at := 0
 				for _, command := range commandsOf(d, set, entries) {
 					at += len(command)
-					require.False(t, at < len(entries) && entries[at].Set != 0 && entries[at].Set == entries[at-1].Set, "seed %d: cut at %d", seed, at)
+					require.False(t, at < len(entries) && entries[at].Joint != 0 && entries[at].Joint == entries[at-1].Joint, "seed %d: cut at %d", seed, at)
 				}
 			}
 		}

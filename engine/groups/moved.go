@@ -44,7 +44,7 @@ func (m moved) DoMany(ctx context.Context, reqs []pipeline.Request, each func(i 
 		i := at[j]
 		// The engine undoes decided requests. Of a choice it undoes only requests with grants in the joint outcome.
 		if undo := reqs[i]; undo.Op.Takes() && (err != nil || undo.OneOf && out.Verdict != quorum.Won) {
-			undo.Op, undo.Set, undo.OneOf, undo.Origin = pipeline.Release, 0, false, outs[i].Origin
+			undo.Op, undo.Joint, undo.OneOf, undo.Origin = pipeline.Release, 0, false, outs[i].Origin
 			m.Pipe.Post(undo)
 		}
 		joined := both(outs[i], *out)

@@ -164,7 +164,7 @@ var engines = []fault{
 	},
 	{
 		what: "the names of a set share one attempt by chance", file: "engine/set_contend.go",
-		old: "a.reqs[i].Set, a.reqs[i].OneOf = number, oneOf", new: "a.reqs[i].Set, a.reqs[i].OneOf = 0*number, oneOf",
+		old: "a.reqs[i].Joint, a.reqs[i].OneOf = number, oneOf", new: "a.reqs[i].Joint, a.reqs[i].OneOf = 0*number, oneOf",
 		tests: "engine TestSetsThatCrossNeitherWaitForEachOtherNorShareAName; engine/servertest TestSetIsAcquiredWholeOrNotAtAll",
 	},
 	{
@@ -204,7 +204,7 @@ var engines = []fault{
 	},
 	{
 		what: "a raise counts answers of late grants, too", file: "engine/masters.go",
-		old: "req.Op, req.Set, req.OneOf, req.Among = pipeline.Extend, 0, false, outs[i].Granted", new: "req.Op, req.Set, req.OneOf = pipeline.Extend, 0, false",
+		old: "req.Op, req.Joint, req.OneOf, req.Among = pipeline.Extend, 0, false, outs[i].Granted", new: "req.Op, req.Joint, req.OneOf = pipeline.Extend, 0, false",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
 	},
 	{

@@ -49,7 +49,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a round cuts a set", file: "pipeline/form.go",
-		old: "unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set", new: "unit == 0",
+		old: "unit == 0 || c.req.Joint != 0 && c.req.Joint == l.first.req.Joint", new: "unit == 0",
 		tests: "pipeline TestSetLargerThanARoundIsNotCut|TestSetsWhoseContextEndsAreNeverHalfTaken|TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate",
 	},
 	{
@@ -204,7 +204,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a master that hangs is not set aside", file: "pipeline/hung_master.go",
-		old: "return now.Add(lastLook), looked.Equal(since)", new: "return now.Add(timeout), looked.Equal(since) && timeout == 0",
+		old: "return now.Add(lastCheck), rechecked.Equal(since)", new: "return now.Add(timeout), looked.Equal(since) && timeout == 0",
 		tests: "pipeline TestMasterIsSilentOnlyWhenItCouldHaveBeenHeard",
 	},
 	{
@@ -379,7 +379,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "the extends of a run have one lease", file: "pipeline/internal/conn/commands.go",
-		old: "q.Op == other.Op && q.TTL == other.TTL && q.Set", new: "q.Op == other.Op && q.Set",
+		old: "q.Op == other.Op && q.TTL == other.TTL && q.Joint", new: "q.Op == other.Op && q.Joint",
 		tests: "pipeline/internal/conn TestRequestsOfARunAreAlike",
 	},
 	{

@@ -200,9 +200,9 @@ func (b *Batch) addRuns(entries []Request, d Dialect) {
 			b.addMarked("!", uint64(q.TTL.Milliseconds()))
 		case q.OneOf:
 			b.addMarked("|", uint64(q.TTL.Milliseconds()))
-		case q.Set != 0 && d&NoMsetnx != 0:
+		case q.Joint != 0 && d&NoMsetnx != 0:
 			b.addMarked("=", uint64(q.TTL.Milliseconds()))
-		case q.Set != 0:
+		case q.Joint != 0:
 			b.addMarked("&", uint64(q.TTL.Milliseconds()))
 		default:
 			b.AddMillis(q.TTL)
@@ -223,7 +223,7 @@ func runsIn(entries []Request, d Dialect) (runs int) {
 // runEnd returns the end of the run that begins at from. A run of one needs no MGET.
 func runEnd(entries []Request, from int, d Dialect) int {
 	to := from + 1
-	for to < len(entries) && (d&NoMget == 0 || entries[to].Set != 0) && entries[to].alike(&entries[from]) {
+	for to < len(entries) && (d&NoMget == 0 || entries[to].Joint != 0) && entries[to].alike(&entries[from]) {
 		to++
 	}
 	return to
@@ -243,5 +243,5 @@ func (b *Batch) load(list []scripts.Script) {
 
 // alike reports whether a script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
-	return q.Shared == other.Shared && q.Heal == other.Heal && (q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Set == other.Set)
+	return q.Shared == other.Shared && q.Heal == other.Heal && (q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Joint == other.Joint)
 }

@@ -45,7 +45,7 @@ func (l *Load) kindOf(q *Request) Kind {
 		return KindFencedExtend
 	case q.Op == Acquire && l.Dialect&Msetex != 0 && !q.Contended && !q.OneOf:
 		return KindMsetex
-	case q.Op == Acquire && q.Set == 0, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
+	case q.Op == Acquire && q.Joint == 0, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
 		return KindPlain
 	}
 	return KindBatch
@@ -59,7 +59,7 @@ func (l *Load) Seal(set string) {
 		first := &l.Entries[from]
 		kind := l.kindOf(first)
 		to := l.foldEnd(from, kind)
-		if (kind == KindBatch || kind == KindMsetex) && to-from < FoldFrom && first.Set == 0 && !first.Shared {
+		if (kind == KindBatch || kind == KindMsetex) && to-from < FoldFrom && first.Joint == 0 && !first.Shared {
 			kind, to = KindPlain, from+1
 		}
 		kinds[kind].write(l, l.Entries[from:to], set)

@@ -35,10 +35,10 @@ type Request struct {
 	Alone bool
 	// Contended keeps an Acquire out of an MSETEX: one held name makes the server refuse all of it.
 	Contended bool
-	// Set is the number of the set that an Acquire belongs to, with its neighbours of the same number: each
+	// Joint is the number of the set that an Acquire belongs to, with its neighbours of the same number: each
 	// master grants all of them or none. They differ in name and token alone. 0: it belongs to no set.
-	Set uint64
-	// OneOf makes the set a choice: each master grants its first free name, and no other. So at most one name wins. The
+	Joint uint64
+	// OneOf makes it a choice: each master grants its first free name, and no other. So at most one name wins. The
 	// pipeline releases the other names that a master granted or may have granted.
 	OneOf bool
 	// Shared is for readers: an Acquire that any number of them are granted together, its Extend and its Release.
@@ -62,10 +62,10 @@ type Request struct {
 // IsNew reports whether the request may give its token a lock that it does not have.
 func (q *Request) IsNew() bool { return q.Op.Takes() && !q.Heal }
 
-// UnitEnd returns the end of the unit that begins at i and stays together: one request, or a whole set.
+// UnitEnd returns the end of the unit that begins at i and stays together: one request, or a joint one.
 func UnitEnd(entries []Request, i int) int {
 	first, end := &entries[i], i+1
-	for first.Set != 0 && end < len(entries) && entries[end].Set == first.Set {
+	for first.Joint != 0 && end < len(entries) && entries[end].Joint == first.Joint {
 		end++
 	}
 	return end

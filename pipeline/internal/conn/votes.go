@@ -153,7 +153,7 @@ func (v *Votes) none(entries []Request, err error) {
 }
 
 func (v *Votes) refused(q *Request) {
-	v.Of = append(v.Of, Vote{Says: quorum.Refused, Held: q.Set != 0 && !q.OneOf || q.Shared})
+	v.Of = append(v.Of, Vote{Says: quorum.Refused, Held: q.Joint != 0 && !q.OneOf || q.Shared})
 }
 
 // add notes a vote on q, or the reason why there is none.

@@ -274,7 +274,7 @@ func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start t
 		o.armed, o.doubted = false, !before
 		t.readAgainLocked(sub, 0)
 	}
-	t.wakeups.settleLocked(sub)
+	t.wakeups.wakeDueLocked(sub)
 }
 
 // onPush takes a push: the names that have changed, or nil for the end of tracking. rueidis calls
@@ -297,7 +297,7 @@ func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 		}
 		if sub := t.wakeups.names[name]; sub != nil && !t.unread[sub] && !sub.observations[t.index].later {
 			t.pushedLocked(sub)
-			t.wakeups.settleLocked(sub)
+			t.wakeups.wakeDueLocked(sub)
 		}
 	}
 }
@@ -355,7 +355,7 @@ func (t *tracker) lose(connection uint64) {
 	for _, sub := range t.wakeups.names {
 		sub.observations[t.index] = observation{}
 		t.queueLocked(sub)
-		t.wakeups.settleLocked(sub)
+		t.wakeups.wakeDueLocked(sub)
 	}
 	t.signal()
 }

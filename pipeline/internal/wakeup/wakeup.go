@@ -178,7 +178,7 @@ func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 			t.queueLocked(sub)
 		}
 	}
-	u.settleLocked(sub)
+	u.wakeDueLocked(sub)
 	return w
 }
 
@@ -225,9 +225,9 @@ func (u *Wakeups) rememberLocked(sub *subscription) {
 	}
 }
 
-// settleLocked wakes the waiters of sub, or sets their timers. It follows every change of an
+// wakeDueLocked wakes the waiters of sub, or sets their timers. It follows every change of an
 // observation.
-func (u *Wakeups) settleLocked(sub *subscription) {
+func (u *Wakeups) wakeDueLocked(sub *subscription) {
 	free, armed, quorum := 0, 0, u.quorum
 	u.ends = u.ends[:0]
 	for m, o := range sub.observations {
