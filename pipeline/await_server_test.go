@@ -372,3 +372,38 @@ func trackingIDs(t *testing.T, s *redisserver.Server) (ids []string) {
 	require.NotEmpty(t, ids)
 	return ids
 }
+
+func TestFullTableOfARealServerIsReadRarely(t *testing.T) {
+	const names = 300
+	p, _ := overServers(t, redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--tracking-table-max-keys", "100"}}), patience)
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	var release func()
+	for n := range names {
+		name := fmt.Sprint("name", names-1-n)
+		release = p.mustTake(t, name, longLease)
+		waiting.Go(func() {
+			for p.Await(ctx, name, longLease) == nil {
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	reads := func() (n uint64) {
+		for _, m := range p.Stats().Masters {
+			n += m.Reads
+		}
+		return n
+	}
+	last := uint64(0)
+	require.Eventually(t, func() bool { // 20,000 reads a second by the pushes
+		before := last
+		last = reads()
+		return before > 0 && last-before < 3*names
+	}, 3*waitLimit, time.Second)
+	require.Greater(t, last, uint64(3*names))
+	woken := awaitAside(t, p, "name0")
+	release()
+	requireWakes(t, p, woken)
+	cancel()
+	waiting.Wait()
+}
