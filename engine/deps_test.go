@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,17 +44,17 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 }
 
 // floors are the packages of this module, from the ground up. One imports from lower floors only, so
-// that those of one floor do not know each other. CONTRIBUTING.md has the picture.
+// that those of one floor do not know each other. CONTRIBUTING.md has the same picture.
 var floors = [][]string{
 	{"internal/limits"},
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
-	{"internal/guard", "internal/wire", "engine/internal/events"},
+	{"internal/guard", "internal/wire", "engine/internal/events", "engine/internal/turn"},
 	{"scripts", "internal/faultproxy", "internal/redisserver"},
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},
 	{"pipeline"},
-	{"engine/internal/inside", "engine/internal/turn"},
+	{"engine/internal/inside"},
 	{"engine"},
 	{"engine/admin"},
 	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/redsync"},
@@ -96,3 +99,27 @@ func TestImportsPointDownwards(t *testing.T) {
 		"muxlock/engine muxlock/internal/testing/redistest", "muxlock/cmd/muxlock muxlock/internal/testing/redistest", "muxlock/internal/quorum muxlock/internal/clock"}
 	require.Equal(t, planted, upward(append(planted, "muxlock/bench muxlock/engine", "muxlock/engine context", "muxlock/cmd/muxlock/a muxlock/cmd/muxlock/b")))
 }
+
+func TestContributingHasThePictureOfTheFloors(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	require.NoError(t, err)
+	text, _, _ = bytes.Cut(text, []byte("\n| "))
+	picture := [][]string{nil}
+	for _, line := range strings.Split(string(text), "\n") {
+		top := len(picture) - 1
+		switch name := packageLine.FindStringSubmatch(line); {
+		case name != nil:
+			picture[top] = append(picture[top], name[1])
+		case line == "" && picture[top] != nil:
+			picture = append(picture, nil)
+		}
+	}
+	slices.Reverse(picture)
+	require.Len(t, picture, len(floors)+1)
+	for i, names := range floors {
+		require.ElementsMatch(t, names, picture[i+1])
+	}
+}
+
+// packageLine is the line of a package in the picture.
+var packageLine = regexp.MustCompile(`^    ([a-z]\S*) `)
