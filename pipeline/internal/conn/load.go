@@ -1,7 +1,7 @@
 package conn
 
 // FoldFrom extends and releases or more are folded into calls of the batch script, of at most
-// FoldMax each, or of one set. Fewer cost the server less as a script of their own each: the frame of the batch
+// FoldMax each, or of one joint request. Fewer cost the server less as a script of their own each: the frame of the batch
 // script is dearer. More save a reply, a lookup and a dispatch per request. One call keeps the
 // server busy for about a microsecond per request. An acquire is a plain SET, or part of an MSETEX
 // if the server has it. At any size a script would make it dearer, and likewise a release by a
@@ -11,7 +11,7 @@ const (
 	FoldMax  = 512
 )
 
-// A Load is requests and the commands that carry them, in one dialect. A set is never cut.
+// A Load is requests and the commands that carry them, in one dialect. A joint request is never cut.
 type Load struct {
 	Entries  []Request
 	Dialect  Dialect

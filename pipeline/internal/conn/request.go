@@ -35,8 +35,8 @@ type Request struct {
 	Alone bool
 	// Contended keeps an Acquire out of an MSETEX: one held name makes the server refuse all of it.
 	Contended bool
-	// Joint is the number of the set that an Acquire belongs to, with its neighbours of the same number: each
-	// master grants all of them or none. They differ in name and token alone. 0: it belongs to no set.
+	// Joint is the number of the joint request that an Acquire belongs to, with its neighbours of the same number: each
+	// master grants all of them or none. They differ in name and token alone. 0: it stands alone.
 	Joint uint64
 	// OneOf makes it a choice: each master grants its first free name, and no other. So at most one name wins. The
 	// pipeline releases the other names that a master granted or may have granted.

@@ -26,7 +26,7 @@ type Votes struct {
 // A Vote is what a reply says of one request.
 type Vote struct {
 	Says  quorum.Vote
-	Held  bool   // it refused since this name is held, and not another one of a set
+	Held  bool   // it refused since this name is held, and not another one of a joint request
 	Unfit bool   // Err shows that the server cannot serve rounds
 	Fence uint64 // the fencing token that a fenced acquire granted
 	Err   error  // why there is no vote
@@ -193,7 +193,7 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", ErrUnexpected)
 }
 
-// notTried is a script's answer for a name of a set if another name of the set is held.
+// notTried is a script's answer for a name of a joint request if another one is held.
 const notTried = 'n'
 
 // allGranted has the votes for which the batch script answers with an empty string.
