@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +155,7 @@ func (w *world) joins(who int) {
 
 func (w *world) setApart(l *lease) {
 	w.check(l.kind.Shared, "a lease stands apart that is no reader's")
+	w.check(slices.Contains(w.q.Apart, l), "a lease that stands apart is forgotten")
 	w.old = append(w.old, l)
 }
 

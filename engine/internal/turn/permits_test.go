@@ -142,6 +142,18 @@ func (r *room) giveUp() bool {
 	return true
 }
 
+// leave is the end of the ctx of the one who has waited longest.
+func (r *room) leave() bool {
+	if len(r.waits) == 0 {
+		return false
+	}
+	r.check(r.q.Leave(r.waits[0]), "who waits is not queued")
+	r.check(r.atHead == nil || r.q.First() == r.atHead, "who asks for all is no longer the first")
+	r.waits = r.waits[1:]
+	r.exit()
+	return true
+}
+
 func (r *room) release(slot int) bool {
 	l := r.slots[slot].Lease
 	if l == nil {
@@ -198,7 +210,7 @@ func TestAllHistoriesOfPermits(t *testing.T) {
 		func(r *room) bool { return r.come(2) },
 		func(r *room) bool { return r.win(0) },
 		func(r *room) bool { return r.win(1) },
-		(*room).refused, (*room).pause, (*room).wake, (*room).giveUp,
+		(*room).refused, (*room).pause, (*room).wake, (*room).giveUp, (*room).leave,
 		func(r *room) bool { return r.release(0) },
 		func(r *room) bool { return r.release(1) },
 		func(r *room) bool {

@@ -23,6 +23,8 @@ var subjects = []subject{
 	{files: "internal/quorum/*.go", tests: ".*"},
 	{files: "internal/fencing/*.go", tests: ".*"},
 	{files: "internal/line/*.go", tests: ".*"},
+	{files: "engine/internal/turn/*.go", tests: ".*", args: []string{"-test.short"}},
+	{files: "pipeline/internal/conn/votes.go", tests: ".*"},
 	{files: "pipeline/internal/pace/*.go", tests: ".*"},
 	{files: "pipeline/internal/pending/*.go", tests: ".*", args: []string{"-test.short"}},
 	{files: "pipeline/internal/membership/server.go", tests: ".*"},
