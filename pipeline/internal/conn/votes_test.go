@@ -184,6 +184,74 @@ func TestWhatAReplySaysOfEachRequest(t *testing.T) {
 	}
 }
 
+func TestWhyARequestHasNoVote(t *testing.T) {
+	const key, command, other = "NOPERM No permissions to access a key", "NOPERM this user has no permissions to run the 'x' command", "WRONGTYPE of a kind"
+	for _, c := range []struct {
+		op     Op
+		shared bool
+		wire   string
+		want   Vote  // but for Err
+		class  error // of Err
+	}{
+		{Acquire, false, key, Vote{}, ErrDenied},
+		{Acquire, false, command, Vote{Unfit: true}, nil},
+		{Acquire, true, command, Vote{}, ErrDenied},
+		{Intend, false, command, Vote{}, ErrDenied},
+		{Release, false, other, Vote{Says: refused}, nil},
+		{Pass, false, other, Vote{Says: refused}, nil},
+		{Extend, false, other, Vote{Says: refused}, nil},
+		{Acquire, false, other, Vote{}, nil},
+		{Acquire, false, "MUXLOCKREGISTER register 5", Vote{}, ErrRegister},
+		{Acquire, false, "OOM command not allowed", Vote{Unfit: true}, nil},
+		{Acquire, false, "ERR of a name", Vote{}, nil},
+	} {
+		var v Votes
+		v.add(&Request{Op: c.op, Shared: c.shared}, unknown, replyOf(t, "-"+c.wire+"\r\n").Err())
+		got := v.Of[0]
+		if c.class != nil {
+			require.ErrorIs(t, got.Err, c.class, c.wire)
+		} else {
+			require.False(t, IsAs(ErrDenied, got.Err) || IsAs(ErrRegister, got.Err), c.wire)
+		}
+		require.Equal(t, c.want.Says == refused, got.Err == nil, c.wire)
+		got.Err = nil
+		require.Equal(t, c.want, got, "%d %s", c.op, c.wire)
+	}
+}
+
+func TestOfAJointRequestARefusalMeansThatTheNameIsHeld(t *testing.T) {
+	for _, q := range []struct {
+		Request
+		held bool
+	}{
+		{Request{}, false}, {Request{Joint: 1}, true}, {Request{Joint: 1, OneOf: true}, false},
+		{Request{Shared: true}, true}, {Request{OneOf: true}, false},
+	} {
+		var v Votes
+		v.refused(&q.Request)
+		require.Equal(t, []Vote{{Says: refused, Held: q.held}}, v.Of, "%+v", q)
+	}
+}
+
+func TestReplyOfAnotherKindIsNoVote(t *testing.T) {
+	var v Votes
+	v.msetex(make([]Request, 1), replyOf(t, "+1\r\n"))
+	require.Equal(t, unknown, v.Of[0].Says)
+	v = Votes{}
+	v.msetex(make([]Request, 1), replyOf(t, ":-1\r\n"))
+	require.Equal(t, unknown, v.Of[0].Says)
+	v = Votes{}
+	v.grants(make([]Request, 1), replyOf(t, bulk("12")))
+	require.Equal(t, []Vote{{Says: granted, Fence: 12}}, v.Of)
+	many := strings.Repeat("1", FoldMax+1)
+	votes, _, err := BatchVotes(replyOf(t, bulk("")), len(many))
+	require.NoError(t, err)
+	require.Equal(t, many, votes)
+	votes, _, err = BatchVotes(replyOf(t, bulk("0"+many[1:])), len(many))
+	require.NoError(t, err)
+	require.Equal(t, "0"+many[1:], votes)
+}
+
 // Whatever a server answers, each request has one vote: a parsed yes or no, or the reason why there is none.
 func FuzzVotes(f *testing.F) {
 	for kind := range kinds {
