@@ -57,10 +57,15 @@ func TestAWriterThatNeverPausesLeavesReadersMostOfTheTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates many processes")
 	}
-	alone, _ := read(t, false)
-	reads, waits := read(t, true)
-	require.Greater(t, len(waits), 30)
-	t.Logf("%d reads, %d beside a writer, %d writes, %v at most", alone, reads, len(waits), waits[len(waits)-1])
-	require.Greater(t, float64(reads), 0.65*float64(alone))
-	require.Less(t, waits[len(waits)*99/100], 50*time.Millisecond)
+	const runs = 16 // one differs from the next by 0.05
+	var share float64
+	for range runs {
+		alone, _ := read(t, false)
+		reads, waits := read(t, true)
+		require.Greater(t, len(waits), 30)
+		t.Logf("%d reads, %d beside a writer, %d writes, %v at most", alone, reads, len(waits), waits[len(waits)-1])
+		require.Less(t, waits[len(waits)*99/100], 50*time.Millisecond)
+		share += float64(reads) / float64(alone) / runs
+	}
+	require.Greater(t, share, 0.65)
 }
