@@ -8,6 +8,7 @@ package clock
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -85,6 +86,17 @@ func (i Instant) Time(now Instant) time.Time {
 	asleep := minus(i.mono, now.mono) - int64(i.Left(now))
 	return zero.Add(time.Duration(i.mono - asleep))
 }
+
+// Shared reads a clock that all processes of this machine share and nobody can set. id names the clock and changes when
+// the machine restarts; now is how long it has run. The id is "" where there is no such clock, as in a synctest bubble.
+func Shared() (id string, now time.Duration) {
+	if inBubble() {
+		return "", 0
+	}
+	return sharedID(), time.Duration(Boottime())
+}
+
+var sharedID = sync.OnceValue(bootID)
 
 // A sleeper knows how far CLOCK_BOOTTIME is ahead of the monotonic clock, and rarely reads it. time.Now reads the wall
 // and monotonic clocks from memory; CLOCK_BOOTTIME takes a system call, four times as expensive (BenchmarkNow).
