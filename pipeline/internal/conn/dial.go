@@ -12,7 +12,27 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/oneline"
+	"muxlock/internal/redlock"
 )
+
+// Master says where a master is and how to connect to it.
+type Master struct {
+	Address string               // for people: errors and statistics
+	Option  rueidis.ClientOption // one InitAddress; open overrides what the safety of locks rests on
+}
+
+// MasterError says why a master gave no vote.
+type MasterError struct {
+	Master string // its address as configured, without credentials
+	Err    error
+}
+
+// Error returns one line, also if user code (a dialler) returned joined errors.
+func (e MasterError) Error() string { return e.Master + ": " + oneline.Text(e.Err) }
+func (e MasterError) Unwrap() error { return e.Err }
 
 // A connection needs user code: DialCtxFn, AuthCredentialsFn, and what Dialer and TLSConfig call.
 // User code may block and ignore its ctx. So each call has its own goroutine, which is left behind
@@ -129,4 +149,18 @@ func greetingError(err error) error {
 		return fmt.Errorf("connection ended before the server greeted: is it a port with TLS? %w", err)
 	}
 	return err
+}
+
+// SleepGrowing sleeps before a dial, for about *pause less what the dial before took, and doubles it. It
+// returns false when ctx ends. The pause starts over once the master has been up for
+// redlock.LongestRedial: a master that comes and goes keeps its long pauses.
+func SleepGrowing(ctx context.Context, pause *time.Duration, took time.Duration) bool {
+	from, to := redlock.RedialDelay(*pause)
+	*pause = min(2**pause, redlock.LongestRedial)
+	select {
+	case <-time.After(max(redlock.Jitter(from, to, fastrand.Uint32n)-took, redlock.FirstRedial/2)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

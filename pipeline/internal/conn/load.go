@@ -110,11 +110,8 @@ func (l *Load) mayFold(unit []Request, first *Request, kind Kind) bool {
 	return true
 }
 
-// BytesOf returns the bytes of the commands from first to before end.
+// BytesOf returns the bytes of the commands from first to before end, at least one.
 func (l *Load) BytesOf(first, end int) []byte {
-	if first == end {
-		return nil
-	}
 	to := len(l.Batch.text)
 	if end < len(l.Batch.starts) {
 		to = l.Batch.starts[end]

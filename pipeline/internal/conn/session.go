@@ -110,9 +110,8 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout, greeting ti
 	option.ConnWriteTimeout = greeting                          // for a whole batch, write and read; for a PING
 	option.Dialer.Timeout = max(DialTimeout(timeout), greeting) // with the greeting; connect has its own bound
 
-	client, err := rueidis.NewClient(option)
-	if err != nil {
-		s.Client = client
+	var err error
+	if s.Client, err = rueidis.NewClient(option); err != nil {
 		s.Release()
 		s.Close()
 		switch {
@@ -123,7 +122,6 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout, greeting ti
 		}
 		return nil, err
 	}
-	s.Client = client
 	return s, nil
 }
 

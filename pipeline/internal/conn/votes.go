@@ -56,8 +56,8 @@ func (l *Load) Votes(c int, reply resp.Reply, v *Votes) {
 		v.none(entries, err)
 		return
 	}
-	if v.Marked = kind.marked && l.Fenced; v.Marked {
-		v.Mark, reply = cutMark(reply)
+	if v.Marked = kind.marked && l.Fenced; v.Marked && reply.Kind == resp.Text {
+		v.Mark, reply.Text, _ = strings.Cut(reply.Text, "\n")
 	}
 	kind.read(v, entries, reply)
 }
@@ -118,10 +118,14 @@ func (v *Votes) msetex(entries []Request, reply resp.Reply) {
 
 // grants reads the reply of a fenced acquire: a word per entry, or nothing if all were granted their proposed tokens.
 func (v *Votes) grants(entries []Request, reply resp.Reply) {
-	words, fault, err := grantWords(reply)
-	if err != nil {
-		v.none(entries, err)
+	if reply.Kind != resp.Text {
+		v.none(entries, fmt.Errorf("%w to the fenced acquire", ErrUnexpected))
 		return
+	}
+	words, text, failed := strings.Cut(reply.Text, "\n")
+	fault := ErrUnexpected // of a word that is none of these
+	if failed {
+		fault = faultOf(text)
 	}
 	all := words == ""
 	for i := range entries {
@@ -217,26 +221,6 @@ func BatchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 		return text[:n], faultOf(text[n+1:]), nil
 	}
 	return "", nil, fmt.Errorf("%w to the batch script", ErrUnexpected)
-}
-
-// cutMark takes the mark off the reply of a script of fencing.
-func cutMark(reply resp.Reply) (mark string, rest resp.Reply) {
-	if reply.Kind == resp.Text {
-		mark, reply.Text, _ = strings.Cut(reply.Text, "\n")
-	}
-	return mark, reply
-}
-
-// grantWords reads the reply of a fenced acquire: a word per entry. fault is the error of an 'e'.
-func grantWords(reply resp.Reply) (words string, fault, err error) {
-	if reply.Kind != resp.Text {
-		return "", nil, fmt.Errorf("%w to the fenced acquire", ErrUnexpected)
-	}
-	words, text, failed := strings.Cut(reply.Text, "\n")
-	if !failed {
-		return words, ErrUnexpected, nil
-	}
-	return words, faultOf(text), nil
 }
 
 // faultOf returns the error of a command that a script called. Older servers begin it with -.

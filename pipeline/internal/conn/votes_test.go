@@ -97,10 +97,10 @@ func TestErrorsInTheAnswersOfScriptsAreReadWithoutQuotedArguments(t *testing.T) 
 		_, fault, err := BatchVotes(replyOf(t, bulk("e01\n"+text)), 3)
 		require.NoError(t, err)
 		require.EqualError(t, fault, "unknown command 'DEL'")
-		_, fault, err = grantWords(replyOf(t, bulk("= 0 e\n"+text)))
-		require.NoError(t, err)
-		require.EqualError(t, fault, "unknown command 'DEL'")
 		require.True(t, IsUnfit(fault))
+		var v Votes
+		v.grants(make([]Request, 3), replyOf(t, bulk("= 0 e\n"+text)))
+		require.Equal(t, Vote{Unfit: true, Err: fault}, v.Of[2])
 	}
 }
 
