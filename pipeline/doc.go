@@ -86,13 +86,13 @@
 //	pipeline, call, queue, form, round, part   from a caller to a round and its votes
 //	send, write, receive, flight   a master's requests: waiting, being written, answered, on the wire
 //	master, probe                  connecting, and admitting a master to rounds
-//	standing, stats                what Config.Changed and Stats report of a master
+//	standing                       what Config.Changed and Stats report of a master
 //	optimism                       when to ask for many acquires at once, with a native command
 //	member, register_restore       fencing: the steps of an admission
 //	hung_master, setaside          finding a hung master, and taking it out of rounds
 //	resting                        a master whose idle connection ended
 //	pending_batch                  sending pending releases
-//	await, inspect, ready          waiting for a name; a name's value, for people; waiting for a quorum
+//	await, inspect                 waiting for a name, or for a quorum; a name's value, for people
 //
 // # A master that does not answer
 //

@@ -10,10 +10,6 @@ import (
 	"muxlock/pipeline/internal/pace"
 )
 
-// This file forms rounds, without a timer. A caller forms one if enough masters have room for it.
-// Else a reader does, once its master's answers have made enough room. Every master that is up takes
-// the round (send.go).
-
 const (
 	// A round waits for no master that takes more than promptFactor times as long as the fastest.
 	promptFactor = 4
@@ -54,7 +50,7 @@ func (p *Pipeline) shouldFormLocked() bool {
 	if queued < conn.FoldFrom || rooms == p.up {
 		return true
 	}
-	fastest := p.timeout
+	fastest := p.cfg.Timeout
 	for _, m := range p.masters {
 		if m.up {
 			fastest = min(fastest, m.took)
@@ -83,19 +79,17 @@ func (p *Pipeline) roundLimitLocked() int {
 
 // roundTripLocked returns how long a quorum takes to answer a round at the moment.
 func (p *Pipeline) roundTripLocked() time.Duration {
-	var took [limits.Masters]time.Duration
-	n := 0
+	took := make([]time.Duration, 0, limits.Masters)
 	for _, m := range p.masters {
 		if m.up {
-			took[n] = m.took
-			n++
+			took = append(took, m.took)
 		}
 	}
-	if n == 0 {
+	if len(took) == 0 {
 		return 0
 	}
-	slices.Sort(took[:n])
-	return took[min(p.quorum, n)-1]
+	slices.Sort(took)
+	return took[min(p.quorum, len(took))-1]
 }
 
 // takeNextLocked takes the next call of a class into the round, or all of its set. It returns how many it took;
@@ -127,9 +121,6 @@ func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken 
 func (p *Pipeline) formOneLocked() {
 	r := rounds.Get().(*round)
 	r.masters, r.seq, r.formed = p.masters, p.seq+1, clock.Now()
-	// Releases go first, so that the script can take them all at once. No caller can see the
-	// difference: all requests of a round are under way at once, and a release arrives only after
-	// the round of its acquire was formed.
 	most := p.roundLimitLocked()
 	var late time.Time // a caller that leaves before late gets no answer in time
 	if p.queue.len() > most {

@@ -28,15 +28,15 @@ func heal(name string, to uint64) Request {
 func TestAHealGoesToTheMastersThatLackTheLock(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
-		b.p.acquires.Add(int64(b.p.limit)) // no room for new locks
+		b.p.acquires.Add(int64(b.p.cfg.Queue)) // no room for new locks
 		h := newHealer()
 		require.NoError(t, b.p.Start(heal("a", 0b01010), h))
 		require.Equal(t, [2]uint64{0b01010, 0}, <-h.counted, "the others were not asked")
 		for i, f := range b.fakes {
 			require.Equal(t, i%2, len(f.commands("a")), f.address)
 		}
-		require.EqualValues(t, b.p.limit, b.p.acquires.Load())
-		b.p.acquires.Add(int64(-b.p.limit))
+		require.EqualValues(t, b.p.cfg.Queue, b.p.acquires.Load())
+		b.p.acquires.Add(int64(-b.p.cfg.Queue))
 	})
 }
 

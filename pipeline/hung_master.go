@@ -35,11 +35,11 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 	if s.LastRead.After(since) {
 		since = s.LastRead
 	}
-	until, hung := checkAgain(p.timeout, since, s.Until, m.checked, now)
+	until, hung := checkAgain(p.cfg.Timeout, since, s.Until, m.checked, now)
 	if hung {
 		return now, errHung
 	}
-	if !now.Before(since.Add(p.timeout)) {
+	if !now.Before(since.Add(p.cfg.Timeout)) {
 		m.checked = since
 	}
 	return until, nil

@@ -57,28 +57,23 @@ func (p *Pipeline) askAll(ctx context.Context, question func(*master, *conn.Batc
 	if closed {
 		return nil, ErrClosed
 	}
-	timeout := time.After(p.timeout)
-	for ; open > 0; open-- {
+	timeout, why := time.After(p.cfg.Timeout), errUnanswered
+	for ; open > 0 && why == errUnanswered; open-- {
 		select {
 		case a := <-answers:
 			values[a.master] = a.Value
 		case <-ctx.Done():
-			return explainUnanswered(values, ctx.Err()), nil
+			why = ctx.Err()
 		case <-timeout:
-			return explainUnanswered(values, errHung), nil
+			why = errHung
 		}
 	}
-	return values, nil
-}
-
-// explainUnanswered sets why as the Err of each master that has not answered.
-func explainUnanswered(values []Value, why error) []Value {
 	for i := range values {
 		if values[i].Err == errUnanswered {
 			values[i].Err = why
 		}
 	}
-	return values
+	return values, nil
 }
 
 type answer struct {

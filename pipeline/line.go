@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"muxlock/internal/limits"
@@ -181,12 +180,7 @@ type Listener interface {
 	Hear(master int, a Answer)
 }
 
-// listeners has the Listener of each token in line.
-type listeners struct {
-	mu sync.Mutex // guards the following; taken last
-	by map[string]listener
-}
-
+// A listener is a Listener in Pipeline.listeners, which has that of each token in line.
 type listener struct {
 	name string
 	Listener
@@ -194,31 +188,19 @@ type listener struct {
 
 // Listen registers the Listener of a token, until Unlisten. It must precede the token's first Wait.
 func (p *Pipeline) Listen(name, token string, to Listener) {
-	l := &p.listeners
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.by == nil {
-		l.by = make(map[string]listener)
-	}
-	l.by[token] = listener{name, to}
+	p.listeners.Store(token, listener{name, to})
 }
 
 // Unlisten undoes Listen. A call of Hear that is under way may outlast Unlisten.
-func (p *Pipeline) Unlisten(token string) {
-	l := &p.listeners
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.by, token)
-}
+func (p *Pipeline) Unlisten(token string) { p.listeners.Delete(token) }
 
 // hears passes a master's answer to the token's Listener.
 func (p *Pipeline) hears(m *master, token string, a Answer) {
-	p.listeners.mu.Lock()
-	l, there := p.listeners.by[token]
-	p.listeners.mu.Unlock()
+	found, there := p.listeners.Load(token)
 	if !there {
 		return
 	}
+	l := found.(listener)
 	if p.set != nil && a.Fence > 0 {
 		p.set.Saw(l.name, a.Fence)
 	}

@@ -146,7 +146,7 @@ func (m *master) checkLocked(now time.Time, age time.Duration) {
 // dialAndAdmit opens a connection, and admits the master if its server is fit. It returns when ctx
 // ends. The server has for greeting, or the timeout if that is longer, to greet.
 func (m *master) dialAndAdmit(ctx context.Context, greeting time.Duration) error {
-	s, err := conn.Dial(ctx, m.option, m.p.timeout, greeting)
+	s, err := conn.Dial(ctx, m.option, m.p.cfg.Timeout, greeting)
 	if err != nil {
 		return asRefusal(err)
 	}

@@ -48,8 +48,8 @@ func (p *Pipeline) SetID() string {
 // adopt adopts the set that the masters show, if it is the configured one. A quorum must show it: a
 // few may still show the previous generation while a member is replaced. Without fencing, a
 // quorum must not be of other sets.
-func (p *Pipeline) adopt(maxTTL time.Duration) error {
-	if !p.fencing {
+func (p *Pipeline) adopt() error {
+	if !p.cfg.Fencing {
 		if missing, mismatched, _ := p.missing(time.Now()); mismatched {
 			return missing
 		}
@@ -71,7 +71,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		if shown == "" {
 			continue
 		}
-		if err := membership.Matches(shown, maxTTL, addresses); err != nil && n+p.quorum > p.up {
+		if err := membership.Matches(shown, p.cfg.MaxTTL, addresses); err != nil && n+p.quorum > p.up {
 			return err
 		} else if err == nil && n > members {
 			members, p.set = n, membership.NewSet(shown)
@@ -144,7 +144,7 @@ func (p *Pipeline) compareLocked() {
 	for _, m := range p.masters {
 		shown = append(shown, fencing.Shown{Set: m.member.Shown, Mark: m.member.Mark, RunID: m.server.RunID})
 	}
-	for i, why := range fencing.Strangers(shown, p.maxTTL) {
+	for i, why := range fencing.Strangers(shown, p.cfg.MaxTTL) {
 		p.masters[i].member.foreign = why
 	}
 }
@@ -235,7 +235,7 @@ func (m *master) lookLocked(now time.Time) {
 	var look conn.Batch
 	membership.AddLook(&look)
 	m.stepLocked(look, now, func(replies []resp.Reply) error {
-		found, err := membership.ReadLook(replies, m.p.fencing)
+		found, err := membership.ReadLook(replies, m.p.cfg.Fencing)
 		if err != nil {
 			return err
 		}
@@ -277,10 +277,5 @@ func (m *master) openLocked(now time.Time) {
 func (m *master) noteWaitLocked(clock membership.WaitClock, ticket string, now time.Time) {
 	var note conn.Batch
 	clock.AddNote(&note, ticket)
-	m.stepLocked(note, now, func(replies []resp.Reply) error {
-		if err := replies[0].Err(); conn.IsUnfit(err) {
-			return err
-		}
-		return nil
-	})
+	m.stepLocked(note, now, unlessUnfit)
 }

@@ -62,17 +62,13 @@ type Config struct {
 // Pipeline carries the requests of any number of goroutines to all masters. It is safe for
 // concurrent use.
 type Pipeline struct {
+	cfg      Config
 	masters  []*master // fixed after New
 	quorum   int
-	timeout  time.Duration
-	limit    int
-	changed  func(master string, up bool, cause error)
 	ctx      context.Context // ends when Close has waited for calls under way
 	cancel   context.CancelFunc
-	closing  chan struct{} // closed by the first Refuse or Close
-	known    chan struct{} // closed and replaced when a master's hearing changes; guarded by mu
-	fencing  bool
-	maxTTL   time.Duration
+	closing  chan struct{}   // closed by the first Refuse or Close
+	known    chan struct{}   // closed and replaced when a master's hearing changes; guarded by mu
 	set      *membership.Set // fixed after New; nil without fencing
 	running  sync.WaitGroup  // the masters' goroutines and ticks
 	calls    sync.Pool       // of Do; per pipeline, like together: a channel must stay in its testing/synctest bubble
@@ -83,6 +79,7 @@ type Pipeline struct {
 	acquires   atomic.Int64 // in the queue, or waiting for mu to join it
 	overloaded atomic.Uint64
 	voted      atomic.Uint64 // how often a master began to vote
+	listeners  sync.Map      // by token in line: its listener
 
 	mu      sync.Mutex    // guards the following
 	queue   queue         // calls that no round has taken yet
@@ -97,8 +94,6 @@ type Pipeline struct {
 	drained chan struct{} // closed when drains is set and nothing is under way
 	stats   Stats
 	wakeups *wakeup.Wakeups // nil until the first Await
-
-	listeners listeners
 }
 
 // New connects to all masters concurrently and returns once each has been admitted or has failed. A
@@ -108,12 +103,8 @@ type Pipeline struct {
 // given twice, if a database is missing, or if masters that are ruled out (refusal) leave no quorum.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
+		cfg:         cfg,
 		quorum:      quorum.Size(len(cfg.Masters)),
-		timeout:     cfg.Timeout,
-		limit:       cfg.Queue,
-		changed:     cfg.Changed,
-		fencing:     cfg.Fencing,
-		maxTTL:      cfg.MaxTTL,
 		closing:     make(chan struct{}),
 		known:       make(chan struct{}),
 		drained:     make(chan struct{}),
@@ -142,7 +133,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	dials.Wait()
 	err := p.checkStart(ctx, errs)
 	if err == nil {
-		if err = p.adopt(cfg.MaxTTL); cfg.ReadOnly {
+		if err = p.adopt(); cfg.ReadOnly {
 			err = nil
 		}
 	}
@@ -295,7 +286,7 @@ func (p *Pipeline) Close() {
 	p.mu.Unlock()
 	select {
 	case <-p.drained:
-	case <-time.After(2 * p.timeout):
+	case <-time.After(2 * p.cfg.Timeout):
 	}
 	p.mu.Lock()
 	p.ended = true
@@ -313,13 +304,13 @@ func (p *Pipeline) Close() {
 
 // takesFew reports whether so few acquires may wait that no load can build up. Then New's measurements
 // and trials for loads would cost more than they gain.
-func (p *Pipeline) takesFew() bool { return p.limit < conn.FoldFrom }
+func (p *Pipeline) takesFew() bool { return p.cfg.Queue < conn.FoldFrom }
 
 // Voted returns how often a master began to vote since New. It takes no mutex.
 func (p *Pipeline) Voted() uint64 { return p.voted.Load() }
 
 // Full reports whether an acquire would be refused with ErrOverloaded now. It takes no mutex.
-func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
+func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.cfg.Queue) }
 
 // push queues a call, and forms a round if there is room.
 func (p *Pipeline) push(c *call) error {
@@ -336,11 +327,11 @@ func (p *Pipeline) push(c *call) error {
 // count counts an acquire, or the n acquires of a set, before its caller waits for the mutex. Otherwise callers beyond
 // the limit would wait there without a bound, in competition with the goroutines that serve calls.
 func (p *Pipeline) count(req *Request, n int) error {
-	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.limit) { // calls that do fit must not find these n counted meanwhile
+	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.cfg.Queue) { // calls that do fit must not find these n counted meanwhile
 		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
-	if req.IsNew() && p.acquires.Add(int64(n)) > int64(p.limit) && !req.Patient {
+	if req.IsNew() && p.acquires.Add(int64(n)) > int64(p.cfg.Queue) && !req.Patient {
 		p.acquires.Add(int64(-n))
 		p.overloaded.Add(1)
 		return ErrOverloaded

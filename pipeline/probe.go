@@ -74,7 +74,7 @@ func (m *master) waitWhileIdle() {
 func (m *master) probe() error {
 	var first conn.Batch
 	first.Command("INFO")
-	first.LoadScripts(m.p.fencing)
+	first.LoadScripts(m.p.cfg.Fencing)
 	membership.AddLook(&first)
 	asked := time.Now()
 	replies, err := conn.Checked(m.ask(&first))
@@ -87,13 +87,13 @@ func (m *master) probe() error {
 		return refusal{unusable}
 	case info.Loading():
 		return errors.New("LOADING its dataset")
-	case m.p.fencing && info.Evicts():
+	case m.p.cfg.Fencing && info.Evicts():
 		return refusal{errors.New("evicts keys, those of fencing too: maxmemory-policy must be noeviction")}
 	}
 	if err := m.note(info, asked); err != nil {
 		return err
 	}
-	loaded := scripts.All(m.p.fencing)
+	loaded := scripts.All(m.p.cfg.Fencing)
 	for i, s := range loaded {
 		switch reply := replies[1+i]; {
 		case reply.Err() != nil:
@@ -102,7 +102,7 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	found, err := membership.ReadLook(replies[1+len(loaded):], m.p.fencing)
+	found, err := membership.ReadLook(replies[1+len(loaded):], m.p.cfg.Fencing)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (m *master) trial() error {
 	if _, _, err = conn.BatchVotes(replies[3], 1); err != nil {
 		return fmt.Errorf("trial lock: %w", err)
 	}
-	if m.p.fencing { // the commands of its scripts
+	if m.p.cfg.Fencing { // the commands of its scripts
 		var b conn.Batch
 		b.Command("EVALSHA", scripts.Trial.SHA1, "1", name)
 		if _, err := conn.Checked(m.ask(&b)); err != nil {

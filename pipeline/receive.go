@@ -13,8 +13,6 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// This file reads a master's answers, in order, and turns them into votes.
-
 // A reader has the state of reading and connecting; owned by run.
 type reader struct {
 	wanted    chan struct{} // capacity 1, signals that a round was formed without the master
@@ -30,7 +28,7 @@ type reader struct {
 func (m *master) serve() (cause error) {
 	s := m.session
 	defer context.AfterFunc(m.p.ctx, func() { _ = s.Conn.SetReadDeadline(time.Now()) })()
-	if err := s.ListenUntil(time.Now().Add(m.p.timeout)); err != nil {
+	if err := s.ListenUntil(time.Now().Add(m.p.cfg.Timeout)); err != nil {
 		return err
 	}
 	for {

@@ -13,9 +13,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// This file restores the registers of a master that lost its data, from the registers of other masters.
-
-// A gathering collects the registers of other masters, to seed a master with them.
+// A gathering collects the registers of other masters, to seed a master that lost its data with them.
 type gathering struct {
 	m         *master
 	session   *conn.Session // of m: registers gathered for one server are not sent to the next

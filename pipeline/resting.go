@@ -46,10 +46,10 @@ func (m *master) reconnect() {
 	p.formLocked()
 	p.unlockAndWrite()
 	switch {
-	case p.changed == nil:
+	case p.cfg.Changed == nil:
 	case same:
-		p.changed(m.address, true, ErrReconnected)
+		p.cfg.Changed(m.address, true, ErrReconnected)
 	case err == nil: // else report does it
-		p.changed(m.address, false, cause)
+		p.cfg.Changed(m.address, false, cause)
 	}
 }

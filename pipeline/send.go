@@ -8,8 +8,6 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// This file sends parts of rounds to a master, at once or when it has room.
-
 // An outbox has the parts that wait for room at the master; guarded by Pipeline.mu.
 type outbox struct {
 	unsent     []part // oldest first; the first may have been sent in part

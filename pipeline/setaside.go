@@ -6,8 +6,6 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// This file takes a master out of rounds, and notes the releases that are pending then.
-
 // setAside ends the master's part in rounds, until a probe admits it again.
 func (m *master) setAside(cause error) {
 	p, s := m.p, m.session

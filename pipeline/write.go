@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// This file writes flights to the sockets, after the mutex was unlocked. The goroutine that formed a
-// round writes it; bytes that a socket does not take at once are left to the master's writer.
-
 // A writer has the bytes on their way to the master's socket.
 type writer struct {
 	stuck chan struct{} // capacity 1, hands carried over to the master's writer; closed when run returns

@@ -169,7 +169,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "the queue has no bound", file: "pipeline/pipeline.go",
-		old: "p.acquires.Add(int64(n)) > int64(p.limit) && ", new: "p.acquires.Add(1) > 1<<40 && ",
+		old: "p.acquires.Add(int64(n)) > int64(p.cfg.Queue) && ", new: "p.acquires.Add(1) > 1<<40 && ",
 		tests: "pipeline TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases",
 	},
 	{
