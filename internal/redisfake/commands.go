@@ -35,7 +35,13 @@ func (c *conn) executeLocked(words []string) any {
 	case "HELLO":
 		return table{"server", "redis", "version", version, "proto", 3, "role", "master"}
 	case "CLIENT":
-		return c.clientLocked(strings.Join(words[1:], " "))
+		switch strings.Join(words[1:], " ") {
+		case "TRACKING ON OPTIN":
+			c.tracking = true
+		case "CACHING YES":
+			c.caching = true
+		}
+		return status("OK")
 	case "PING":
 		return status("PONG")
 	case "INFO":
@@ -43,7 +49,14 @@ func (c *conn) executeLocked(words []string) any {
 	case "SCRIPT":
 		return s.loadLocked(words[1:])
 	case "EVALSHA":
-		return s.evalLocked(words[1], keys, words[3+len(keys):])
+		call := known[words[1]]
+		switch {
+		case !s.loaded[words[1]]:
+			return errors.New("NOSCRIPT No matching script. Please use EVAL")
+		case call == nil:
+			return errors.New("ERR redisfake knows no script " + strconv.Quote(words[1]))
+		}
+		return call(d, keys, words[3+len(keys):])
 	case "SET":
 		nx := len(words) > 3 && words[3] == "NX"
 		if _, there := d.find(words[1]); nx && there {
@@ -110,16 +123,6 @@ func keysOf(words []string) []string {
 	return nil
 }
 
-func (c *conn) clientLocked(what string) any {
-	switch what {
-	case "TRACKING ON OPTIN":
-		c.tracking = true
-	case "CACHING YES":
-		c.caching = true
-	}
-	return status("OK")
-}
-
 func (s *Server) infoLocked(sections []string) string {
 	role := "master"
 	if s.replica {
@@ -145,15 +148,4 @@ func (s *Server) loadLocked(words []string) any {
 	sha := hex.EncodeToString(sum[:])
 	s.loaded[sha] = true
 	return sha
-}
-
-func (s *Server) evalLocked(sha string, keys, args []string) any {
-	if !s.loaded[sha] {
-		return errors.New("NOSCRIPT No matching script. Please use EVAL")
-	}
-	call := known[sha]
-	if call == nil {
-		return errors.New("ERR redisfake knows no script " + strconv.Quote(sha))
-	}
-	return call(&s.data, keys, args)
 }

@@ -147,18 +147,17 @@ func (c *conn) endLocked(err error) {
 func (c *conn) LocalAddr() net.Addr  { return addr{} }
 func (c *conn) RemoteAddr() net.Addr { return addr{} }
 
-func (c *conn) SetDeadline(t time.Time) error      { return c.setDeadlines(&t, &t) }
-func (c *conn) SetReadDeadline(t time.Time) error  { return c.setDeadlines(&t, nil) }
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(nil, &t) }
+func (c *conn) SetDeadline(t time.Time) error {
+	return c.setDeadlines(t, &c.readDeadline, &c.writeDeadline)
+}
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.setDeadlines(t, &c.readDeadline) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, &c.writeDeadline) }
 
-func (c *conn) setDeadlines(read, write *time.Time) error {
+func (c *conn) setDeadlines(t time.Time, deadlines ...*time.Time) error {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	if read != nil {
-		c.readDeadline = *read
-	}
-	if write != nil {
-		c.writeDeadline = *write
+	for _, d := range deadlines {
+		*d = t
 	}
 	c.changed.Broadcast()
 	return nil

@@ -47,19 +47,12 @@ func snapshotOf(values map[string]value) Snapshot {
 
 // RestartWith replaces the server process by a new one that is up, with the given data.
 func (s *Server) RestartWith(data Snapshot) {
-	s.set(func() {
-		s.restartLocked()
-		s.data.values = snapshotOf(data)
-	})
+	s.set(func() { s.restartLocked(snapshotOf(data)) })
 }
 
 // RestartDurable replaces the server process by a new one that is up, with the data of the old one.
 func (s *Server) RestartDurable() {
-	s.set(func() {
-		values := s.data.values
-		s.restartLocked()
-		s.data.values = values
-	})
+	s.set(func() { s.restartLocked(s.data.values) })
 }
 
 // Flush is FLUSHALL: the process and its scripts stay.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -50,32 +49,16 @@ func appendAll(b []byte, parts []any) []byte {
 
 // ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete.
 func ReadCommand(in *bufio.Reader) ([]string, error) {
-	n, err := readLength(in, '*')
-	if err != nil {
-		return nil, err
-	}
-	words := make([]string, n)
-	for i := range words {
-		size, err := readLength(in, '$')
+	for sofar := []byte(nil); ; {
+		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return nil, err
 		}
-		text := make([]byte, size+len("\r\n"))
-		if _, err := io.ReadFull(in, text); err != nil {
-			return nil, err
+		sofar = append(sofar, line...)
+		if words, size, err := parseCommand(sofar); size > 0 || err != nil {
+			return words, err
 		}
-		words[i] = string(text[:size])
 	}
-	return words, nil
-}
-
-func readLength(in *bufio.Reader, sign byte) (int, error) {
-	line, err := in.ReadBytes('\n')
-	if err != nil {
-		return 0, err
-	}
-	n, _, err := parseLength(line, 0, sign)
-	return n, err
 }
 
 // parseCommand returns the words and the size of the command at the begin of b; size 0: the command is not complete.

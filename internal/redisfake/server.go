@@ -38,15 +38,15 @@ type Server struct {
 // New returns a master that can be dialled.
 func New() *Server {
 	s := &Server{denied: make(map[string]bool), conns: make(map[*conn]struct{})}
-	s.startLocked(time.Now().Add(-365 * 24 * time.Hour))
+	s.startLocked(time.Now().Add(-365*24*time.Hour), make(map[string]value))
 	return s
 }
 
-// startLocked makes the server a new process without data, started at the given time.
-func (s *Server) startLocked(at time.Time) {
+// startLocked makes the server a new process with the given data, started at the given time.
+func (s *Server) startLocked(at time.Time, values map[string]value) {
 	s.started, s.runID = at, randomID()
 	s.replica, s.replID, s.offset, s.fed = false, randomID(), -1, 0
-	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked, publish: s.publishLocked, now: s.clock.now}
+	s.data = dataSet{values: values, changed: s.notifyLocked, publish: s.publishLocked, now: s.clock.now}
 	s.loaded, s.tracked, s.heard = make(map[string]bool), make(map[string][]*conn), make(map[string][]*conn)
 }
 
@@ -87,9 +87,9 @@ func (s *Server) Up() { s.set(func() { s.down = false }) }
 // Restart replaces the server process by a new one that is up and has no data.
 func (s *Server) Restart() { s.RestartWith(nil) }
 
-func (s *Server) restartLocked() {
+func (s *Server) restartLocked(values map[string]value) {
 	s.cutLocked()
-	s.startLocked(s.clock.now())
+	s.startLocked(s.clock.now(), values)
 	s.down = false
 }
 
