@@ -61,7 +61,7 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 	if err := lock.lease.overLocked(clock.Now()); err != nil {
 		return nil, err
 	}
-	lock.lease.longest = e.cfg.MaxTTL // what the first holder asked for is not known
+	lock.lease.longest = e.cfg.MaxTTL // what the first holder wanted is not known
 	lock.standApartLocked(now)
 	return lock, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // sentAt returns the instant from which validity counts: before the first command was sent. If out does not
-// say, it is before the call was handed to the pipeline. Waiting in the queue is no part of the lease.
+// say, it is before the call was given to the pipeline. Waiting in the queue is no part of the lease.
 func sentAt(out pipeline.Outcome, began clock.Instant) clock.Instant {
 	if out.Sent.IsZero() {
 		return began

@@ -31,7 +31,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 	}
 	if c.intents.met { // readers may hold the name again: keep new ones out before the masters have answered
-		c.intents.met, c.intents.asksSoon, c.others.crowded = false, true, true
+		c.intents.met, c.intents.polls, c.others.crowded = false, true, true
 		c.keepReadersOut()
 	}
 	return persist(ctx, c.attempt, c.rest)
@@ -73,7 +73,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 	}
 	e.masters.sample(&out, c.turn.contended, sentAt(out, began))
 	if kinds[c.kind].Shared {
-		c.intents.asksSoon = out.Held == 0 // else a writer holds the name: its release is notified
+		c.intents.polls = out.Held == 0 // else a writer holds the name: its release is notified
 	}
 	start, next := c.judge(&out, began)
 	lock, next := c.conclude(&req, &out, next, start)

@@ -36,7 +36,7 @@ type ownTurn struct {
 // others is what a contender knows of other processes that want the name.
 type others struct {
 	crowded bool // one held the lock, or asked for it
-	gaps    int  // gaps left for strangers so far
+	gaps    int  // gaps kept for strangers so far
 }
 
 // newContender returns a contender that makes at most most attempts; 0 = no limit.

@@ -26,7 +26,7 @@ type Engine struct {
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
 	began   clock.Instant  // fixed
-	spotted atomic.Int64   // when a stranger was last looked for; ns since began
+	spotted atomic.Int64   // when strangers were last spotted; ns since began
 }
 
 // New checks cfg and asks all masters side by side. It returns once each has answered or failed, within a

@@ -16,7 +16,7 @@ import (
 // (Config.HandOverTime), whichever is reached first. Where other processes stand in line, only one
 // caller who came during the turn is served, unless the turn is short (redlock.TurnOfNewcomers).
 
-// Kind, Term and Lasts show the lease to package turn, which has the rules. Lasts reports whether a holder who asks for ttl may
+// Kind, Term and Lasts show the lease to package turn, which has the rules. Lasts reports whether a holder who wants ttl may
 // have it without extending it first.
 func (l *lease) Kind() *turn.Kind { return &kinds[l.kind].Kind }
 func (l *lease) Term() *turn.Term { return &l.term }
@@ -62,7 +62,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		return true, fate == turn.DeletedOwn
 	}
 	l.e.record.released(holder, now, true, true, nil) // before the next holder's Acquired
-	l.renewal.ttl = w.TTL                             // what its renewals ask for
+	l.renewal.ttl = w.TTL                             // what its renewals want
 	if fate == turn.Extended {
 		w.Of.inherited = l
 	} else {

@@ -222,8 +222,8 @@ func (k *keeper) sendHeals() {
 	k.heals = k.heals[:0]
 }
 
-// lookAtVotes has eroded leases renewed soon if a master votes that did not vote before.
-func (k *keeper) lookAtVotes(now clock.Instant) {
+// checkVotes has eroded leases renewed soon if a master votes that did not vote before.
+func (k *keeper) checkVotes(now clock.Instant) {
 	votes := k.e.masters.pipe.Voted()
 	if votes == k.votes {
 		return

@@ -11,13 +11,13 @@ import (
 type lockKey struct{}
 
 // LockFrom returns the lock of the innermost Do, TryDo, DoShared, DoPermit or Lead that ctx comes from, and
-// whether there is one. It tells code deep inside whether it is under a lock, and its Fence or Until. The lock
+// whether there is one. It tells code deep within whether it is under a lock, and its Fence or Until. The lock
 // may have been lost or released by now: see Valid. DoAll passes its Set on as an argument and puts no lock
 // into ctx: there LockFrom finds the lock around the DoAll, if there is one. No I/O.
 //
 // Locks are not reentrant. Goroutines that run side by side may share a ctx, so it does not tell whether the
 // holder itself asks again. A second Acquire of a name waits like another caller's, until its ctx ends. A
-// function that may run inside or outside of the lock asks LockFrom.
+// function that may run with or without the lock asks LockFrom.
 func LockFrom(ctx context.Context) (*Lock, bool) {
 	lock, ok := ctx.Value(lockKey{}).(*Lock)
 	return lock, ok

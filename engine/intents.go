@@ -23,21 +23,21 @@ const (
 
 // intents are those of a contender, and what it knows of readers.
 type intents struct {
-	token    string        // of all
-	first    clock.Instant // when the first was sent; zero: none was
-	last     clock.Instant // when the last was sent; zero: none stands
-	met      bool          // readers held the name; before c contends: they did the last time
-	asksSoon bool          // readers may hold the name, or an intent keeps c out: no master notifies of their end
+	token string        // of all
+	first clock.Instant // when the first was sent; zero: none was
+	last  clock.Instant // when the last was sent; zero: none stands
+	met   bool          // readers held the name; before c contends: they did the last time
+	polls bool          // readers may hold the name, or an intent keeps c out: no master notifies of their end
 }
 
 // A courtesy is the time that the next writer of this process leaves to readers.
 type courtesy struct {
-	since clock.Instant // when a writer of this process last got or left the name
+	since clock.Instant // when a writer of this process last got or released the name
 	lasts time.Duration // 0: the last writer met no readers
 }
 
 // owed returns the courtesy after a writer that gets the name now: 1.5 times as long as it kept readers out, since its process may
-// want the name over and over. If it left the name for only as long, many readers would be about to read once more, and
+// want the name over and over. If it left the name to them for only as long, many readers would be about to read once more, and
 // would have to wait.
 func (i *intents) owed(now clock.Instant, before courtesy) courtesy {
 	if !i.met {
@@ -50,12 +50,12 @@ func (i *intents) owed(now clock.Instant, before courtesy) courtesy {
 func (c *contender) intend(ctx context.Context) error {
 	i, now := &c.intents, clock.Now()
 	early := now.Sub(c.turn.began) < intendAfter || !i.last.IsZero() && now.Sub(i.last) < intentEvery
-	if unknown := i.asksSoon && !i.met; kinds[c.kind].Shared || early && !unknown { // unknown: c comes back after it left the name to readers
+	if unknown := i.polls && !i.met; kinds[c.kind].Shared || early && !unknown { // unknown: c comes back after it left the name to readers
 		return nil
 	}
 	out, err := c.e.masters.at(c.name).Do(ctx, c.intent(intentFor))
-	i.asksSoon = err == nil && out.Tally.Granted > 0
-	i.met = i.met || i.asksSoon
+	i.polls = err == nil && out.Tally.Granted > 0
+	i.met = i.met || i.polls
 	return err
 }
 
@@ -116,11 +116,11 @@ func (c *contender) leaveReaders(gaveUp bool) {
 func (c *contender) awaken(ctx context.Context, name string) error {
 	every := intentEvery
 	switch {
-	case kinds[c.kind].Shared && c.intents.asksSoon: // when the intent ends, its writer got the name or gave up
+	case kinds[c.kind].Shared && c.intents.polls: // when the intent ends, its writer got the name or gave up
 		name = pipeline.IntentPrefix + name
 	case kinds[c.kind].Shared: // other readers may have followed the writer before the masters were asked about the name
 		every <<= min(c.tries.made-1, 5)
-	case !c.intents.asksSoon:
+	case !c.intents.polls:
 		return c.e.masters.at(name).Await(ctx, name, c.e.cfg.RetryHeld)
 	}
 	soon, cancel := context.WithTimeout(ctx, every)

@@ -26,7 +26,7 @@ type keeper struct {
 	// The following are owned by run.
 	sends []*lease   // renewals to be sent
 	heals []*erosion // heals to be sent
-	votes uint64     // pipe.Voted at the last look
+	votes uint64     // pipe.Voted at the last check
 }
 
 // An answer is the outcome of a renewal or an extension, or err if the masters were not asked; or the count of an extend or heal.
@@ -73,7 +73,7 @@ func (k *keeper) run(closing <-chan struct{}) {
 		}
 		clear(answers)
 		spare = answers
-		k.lookAtVotes(now)
+		k.checkVotes(now)
 		for _, l := range due {
 			l.onDue(now)
 		}
@@ -115,7 +115,7 @@ func (k *keeper) flush() {
 	for i, l := range k.sends {
 		k.sends[i] = nil
 		l.state.shard.mu.Lock()
-		req := l.extendLocked(l.renewal.asking)
+		req := l.extendLocked(l.renewal.requested)
 		l.state.shard.unlock()
 		if err := k.e.masters.at(req.Name).Start(req, l); err != nil {
 			k.answer(answer{l: l, err: err})

@@ -139,8 +139,8 @@ func (l *lease) scheduleLocked(now clock.Instant) {
 // its outcome; others wait for it first.
 type extension struct {
 	lease  *lease        // fixed, like the following
-	ttl    time.Duration // asked for
-	began  clock.Instant // before it was handed to the pipeline
+	ttl    time.Duration // wanted
+	began  clock.Instant // before it was given to the pipeline
 	before int32         // how often the lease was handed over until then
 	done   chan struct{} // closed by the keeper once the lease knows the outcome
 	err    error         // the outcome; written before
@@ -222,7 +222,7 @@ func (l *lease) takeOutcome(a answer, now clock.Instant) {
 	case denied:
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
-		if a.x.before == l.term.HandOvers { // else it is not what the present holder asked for
+		if a.x.before == l.term.HandOvers { // else it is not what the present holder wanted
 			l.renewal.ttl = max(l.renewal.ttl, a.x.ttl)
 		}
 		l.renewal.extended(a.x.ttl, sentAt(a.out, a.x.began))
@@ -230,7 +230,7 @@ func (l *lease) takeOutcome(a answer, now clock.Instant) {
 	case err != nil:
 		l.renewal.failed(now, err)
 	default:
-		l.renewal.renewed(sentAt(a.out, l.renewal.asked), now)
+		l.renewal.renewed(sentAt(a.out, l.renewal.requestedAt), now)
 	}
 	l.sumLocked(now)
 	l.scheduleLocked(now)
@@ -253,7 +253,7 @@ func (l *lease) takeOutcome(a answer, now clock.Instant) {
 	}
 }
 
-// onDue carries out what the renewal asks for. The keeper calls it.
+// onDue carries out what the renewal commands. The keeper calls it.
 func (l *lease) onDue(now clock.Instant) {
 	l.state.shard.mu.Lock()
 	defer l.state.shard.unlock()

@@ -33,13 +33,13 @@ type Lock struct {
 	done     chan struct{} // made by the first Done; closed with end
 	cancels  map[*context.CancelCauseFunc]struct{}
 	stop     clock.Instant // when the holder's renewals stop; zero: never
-	notice   *notice       // what WarnBefore asks for; nil: nothing
+	notice   *notice       // what WarnBefore wants; nil: nothing
 }
 
 // noLock stands for a nil Lock.
 var noLock = &Lock{lease: &lease{e: &Engine{}, state: &nameState{shard: &shard{}}}, end: ErrNotHeld, released: true}
 
-// A notice is what WarnBefore asks for.
+// A notice is what WarnBefore wants.
 type notice struct {
 	fn   func()
 	left time.Duration
@@ -219,7 +219,7 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 }
 
 // WarnBefore runs fn in a goroutine of its own when no more than left of validity remains. fn runs once,
-// and again after each renewal or Extend that has moved Until out, also an Extend inside fn. For a lock
+// and again after each renewal or Extend that has moved Until out, also an Extend within fn. For a lock
 // that is kept alive, with left below two thirds of its ttl, fn runs only when renewals fail. After a
 // pause of the process the lock is renewed first, and fn runs if the renewal fails or is not answered
 // within ttl/24. An Extend from fn should ask for much more than left, or fn runs again at once. A second

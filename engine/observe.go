@@ -31,7 +31,7 @@ type Observer struct {
 	// Released: Release was called after held, and returned err. handedOver: the lock went to the next in
 	// this process, or stays with other readers here.
 	Released func(name string, held time.Duration, handedOver bool, err error)
-	// ReleaseTook: a Release that asked the masters, and so handed nothing over, returned err after took.
+	// ReleaseTook: a Release that asked the masters, and so did not hand over, returned err after took.
 	ReleaseTook func(name string, took time.Duration, err error)
 	// Lost: a lock was lost after held, for the given cause. A renewal, an Extend or Release found that out,
 	// or its validity ended, or Close ended it (ErrClosed).
@@ -99,7 +99,7 @@ func (r *record) released(l *Lock, at clock.Instant, handedOver, valid bool, err
 	if r.measure != nil {
 		r.measure.released(l, at)
 	}
-	if l.since.IsZero() { // handed over by a waiter that had left
+	if l.since.IsZero() { // handed over by a waiter that had gone away
 		return
 	}
 	unconfirmed := r.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)

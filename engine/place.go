@@ -31,7 +31,7 @@ type place struct {
 	origin pipeline.Origin // of the join; unknown: it was not sent, or the pipeline has passed it
 	won    chan struct{}   // capacity 1
 	timer  *time.Timer     // for the next request
-	calls  sync.WaitGroup  // watch and look
+	calls  sync.WaitGroup  // watch and spot
 	ctx    context.Context // of calls
 	cancel func()          // ends ctx
 
@@ -139,7 +139,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 // ask sends the masters a request to join the line, or to stay there. It has new readers refused, if readers have the name.
 func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 	c, now, masters := p.c, clock.Now(), p.c.e.masters.at(p.c.name)
-	asking, cancel := context.WithCancel(ctx)
+	wanted, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.mu.Lock()
 	p.waiter.Trip = c.e.masters.roundTrip()
@@ -151,13 +151,13 @@ func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 	}
 	p.mu.Unlock()
 	if r.Stay && !masters.Lines(ended) { // a master may be back
-		masters.Lines(asking)
+		masters.Lines(wanted)
 	}
-	out, err := masters.Do(asking, pipeline.Request{
+	out, err := masters.Do(wanted, pipeline.Request{
 		Op: pipeline.Wait, Name: c.name, Token: p.waiter.Own, TTL: c.tries.ttl, Line: &pipeline.Line{Request: r}, Patient: c.patient || r.Stay,
 	})
 	switch {
-	case err != nil && ctx.Err() == nil && asking.Err() != nil: // a quorum granted meanwhile
+	case err != nil && ctx.Err() == nil && wanted.Err() != nil: // a quorum granted meanwhile
 		return pipeline.Outcome{}, nil
 	case err != nil:
 		return out, err
@@ -271,7 +271,7 @@ func (p *place) watch() {
 	p.heedLocked(p.waiter.Watched(err == nil))
 }
 
-// spot looks for strangers while the name is left open to them.
+// spot notes strangers who have the name while it is left open to them.
 func (p *place) spot() {
 	for i := 0; i < 5 && p.c.e.pause(p.ctx, redlock.Jitter(line.OpenFor/10, line.OpenFor/3, fastrand.Uint32n)) == nil; i++ {
 		p.c.spotNow(p.ctx)

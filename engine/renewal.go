@@ -13,28 +13,28 @@ import (
 // returns.
 //
 //	         renew            renewed: until moves out, next renewal a third of ttl later
-//	idle ----------> asking -<
+//	idle -----> requested -<
 //	   |  ^                   failed: the old until stands, again after a short pause
 //	   |  '-------------------'
 //	   '--- until is reached ---> expire, whatever the renewals were doing
 type renewal struct {
-	ttl   time.Duration // what the holder asked for; its renewals ask for the same
+	ttl   time.Duration // what the holder wants; its renewals want the same
 	drift float64
 	until clock.Instant // end of validity
 
-	kept    bool          // the keeper renews it
-	short   bool          // it was passed on with less than ttl, and is renewed once
-	warned  bool          // the holder was warned since until was moved
-	stop    clock.Instant // renewals end then; zero: never
-	renewAt clock.Instant // when the next one is due, or the one under way is overdue; zero: not known yet
-	asked   clock.Instant // start of the renewal under way; zero: none is
-	asking  time.Duration // its ttl: r.ttl may have grown since
-	fault   error         // why the last renewal failed; part of why validity ran out
+	kept        bool          // the keeper renews it
+	short       bool          // it was passed on with less than ttl, and is renewed once
+	warned      bool          // the holder was warned since until was moved
+	stop        clock.Instant // renewals end then; zero: never
+	renewAt     clock.Instant // when the next one is due, or the one under way is overdue; zero: not known yet
+	requestedAt clock.Instant // start of the renewal under way; zero: none is
+	requested   time.Duration // its ttl: r.ttl may have grown since
+	fault       error         // why the last renewal failed; part of why validity ran out
 
 	warn time.Duration // how long before until the holder is warned; 0: never
 }
 
-// An action is what next asks for.
+// An action is what next commands.
 type action uint8
 
 const (
@@ -56,9 +56,9 @@ func (r *renewal) keep(now, stop clock.Instant) {
 		return
 	}
 	r.kept = true
-	if r.asked.IsZero() && !r.short {
+	if r.requestedAt.IsZero() && !r.short {
 		r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
-		// What is left may be less than a fresh lease has: a lock that was handed over.
+		// What remains may be less than a fresh lease has: a lock that was handed over.
 		if soon := r.until.Add(-r.ttl / 2); soon.Before(r.renewAt) {
 			r.renewAt = soon
 		}
@@ -74,13 +74,13 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 	if r.kept && !r.stop.IsZero() && r.stop.Reached(now) {
 		r.kept = false
 	}
-	if (r.kept || r.short) && r.asked.IsZero() {
+	if (r.kept || r.short) && r.requestedAt.IsZero() {
 		slack := redlock.RenewalSlack(r.ttl)
 		if r.short {
 			slack = 0
 		}
 		if r.renewAt.Add(-slack).Reached(now) {
-			r.asked, r.asking, r.renewAt = now, r.ttl, clock.Instant{}
+			r.requestedAt, r.requested, r.renewAt = now, r.ttl, clock.Instant{}
 			return renew, again
 		}
 		if r.renewAt.Before(again) {
@@ -105,7 +105,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 // counted from the first call that finds the warning due, but at most half of what is left then.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
-	if !due.Reached(now) || r.asked.IsZero() && !r.short || r.fault != nil {
+	if !due.Reached(now) || r.requestedAt.IsZero() && !r.short || r.fault != nil {
 		return due
 	}
 	if r.renewAt.IsZero() {
@@ -133,8 +133,8 @@ func (r *renewal) passedOn(until, now clock.Instant) {
 
 // renewed ends a renewal that was sent at start and that a quorum confirmed.
 func (r *renewal) renewed(start, now clock.Instant) {
-	r.extended(r.asking, start)
-	r.asked, r.fault = clock.Instant{}, nil
+	r.extended(r.requested, start)
+	r.requestedAt, r.fault = clock.Instant{}, nil
 	r.short = false
 	soon := max(r.until.Left(now)-r.ttl/2, redlock.RenewalRetry(r.ttl)) // with a large Drift or slow masters
 	r.renewAt = now.Add(min(redlock.RenewalInterval(r.ttl), soon))
@@ -143,7 +143,7 @@ func (r *renewal) renewed(start, now clock.Instant) {
 // hasten moves the next renewal to at, if that is sooner; zero: not. While one is under way it returns at, for later.
 func (r *renewal) hasten(at clock.Instant) (later clock.Instant) {
 	switch {
-	case !r.asked.IsZero():
+	case !r.requestedAt.IsZero():
 		return at
 	case !at.IsZero() && at.Before(r.renewAt):
 		r.renewAt = at
@@ -153,7 +153,7 @@ func (r *renewal) hasten(at clock.Instant) (later clock.Instant) {
 
 // failed ends a renewal that too few masters answered.
 func (r *renewal) failed(now clock.Instant, fault error) {
-	r.asked, r.fault = clock.Instant{}, fault
+	r.requestedAt, r.fault = clock.Instant{}, fault
 	retry := redlock.RenewalRetry(r.ttl)
 	if r.short {
 		retry = min(retry, max(r.until.Left(now)/4, time.Millisecond))

@@ -50,7 +50,7 @@ func TestLeaseIsRenewedAtAThirdOrALittleEarlier(t *testing.T) {
 	requireNext(t, r, due, idle, r.until) // one renewal at a time
 
 	answered := due.Add(50 * time.Millisecond)
-	r.renewed(r.asked, answered)
+	r.renewed(r.requestedAt, answered)
 	require.Equal(t, redlock.Validity(lease10, 0, redlock.DefaultDrift), r.until.Sub(due.Add(-slack)), "counted from when it was sent")
 	requireNext(t, r, answered, idle, answered.Add(lease10/3))
 }
@@ -98,7 +98,7 @@ func TestFailedRenewalIsRepeatedUntilTheEdge(t *testing.T) {
 	requireNext(t, r, now, renew, now)
 	r.failed(now, ErrNoQuorum)
 	requireNext(t, r, now.Add(lease10/redlock.RetriesPerTTL), renew, now)
-	r.renewed(r.asked, now.Add(time.Second))
+	r.renewed(r.requestedAt, now.Add(time.Second))
 	require.NoError(t, r.fault, "forgotten once a renewal is confirmed")
 }
 
@@ -115,7 +115,7 @@ func TestLeaseRunsOnWhenItsRenewalsEnd(t *testing.T) {
 	r.keep(base.Add(time.Second), clock.Instant{})
 	requireNext(t, r, stop, renew, stop) // the second call takes the stop away
 	r.keep(stop, stop)
-	r.renewed(r.asked, stop)
+	r.renewed(r.requestedAt, stop)
 	requireNext(t, r, stop.Add(lease10/2), idle, r.until)
 }
 
@@ -140,7 +140,7 @@ func TestHolderIsWarnedOncePerRenewal(t *testing.T) {
 	r.failed(now, ErrNoQuorum)
 	requireNext(t, r, now, idle, r.renewAt) // not for a failure
 	requireNext(t, r, r.renewAt, renew, now)
-	r.renewed(r.asked, now)
+	r.renewed(r.requestedAt, now)
 	r.kept = false
 	requireNext(t, r, now, idle, r.until.Add(-left))
 	requireNext(t, r, r.until.Add(-left), warn, r.until)
@@ -255,7 +255,7 @@ func TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed(t *testing.T) {
 			case 4, 5:
 				if inFlight != nil {
 					confirm(*inFlight)
-					r.renewed(r.asked, now)
+					r.renewed(r.requestedAt, now)
 					inFlight = nil
 				}
 			case 6:
@@ -281,7 +281,7 @@ func TestHolderIsNotWarnedOfAPauseThatARenewalMakesGood(t *testing.T) {
 	requireNext(t, r, awake, renew, awake)
 	requireNext(t, r, awake, idle, awake.Add(redlock.RenewalRetry(lease10)))
 	answered := awake.Add(time.Millisecond)
-	r.renewed(r.asked, answered)
+	r.renewed(r.requestedAt, answered)
 	requireNext(t, r, answered, idle, r.renewAt)
 	require.False(t, r.warned)
 

@@ -108,7 +108,7 @@ func (t *nameTable) joinAll(s *setContender) (n *nameState, w *waiter, err error
 		shard := t.shard(key)
 		if shard.closed {
 			err = ErrClosed
-		} else if n = shard.stateLocked(key, now); n == s.turn || n.Ask() {
+		} else if n = shard.stateLocked(key, now); n == s.turn || n.Begin() {
 			s.states[i] = n // nobody queues behind it before all are unlocked
 			continue
 		} else if !c.tries.waits() {

@@ -15,19 +15,19 @@ import (
 // hand a name over and are notified of it, so a stranger would find it free once in fifty times. So an
 // engine leaves a name alone for a while longer where it saw a stranger have it:
 //
-//	refused, after terms of our own --look: whose value is it?--> a stranger's: seen
+//	refused, after terms of our own --spot: whose value is it?--> a stranger's: seen
 //	before the next attempts --gap, while one was seen lately--> the stranger finds it free, or not
 //
 // Where processes stand in line, the holder leaves the name open to them instead (pass.go).
 //
-// Where there are engines only, a look is rare and there is no gap, so this costs nothing. A stranger
+// Where there are engines only, spotting is rare and there is no gap, so this costs nothing. A stranger
 // shows by its value: the tokens of engines have a form (token.Ours).
 
 const (
-	// spotPeriod is the least time between two looks of an engine. One costs each master some 10 us.
+	// spotPeriod is the least time between two times that an engine spots. Each costs a master some 10 us.
 	spotPeriod = 10 * time.Millisecond
-	// strangerMemory is for how long after a stranger was seen an engine leaves gaps. It is also for how long
-	// after a term of its own a process looks for strangers.
+	// strangerMemory is for how long after a stranger was seen an engine keeps gaps. It is also for how long
+	// after a term of its own a process spots strangers.
 	strangerMemory = 2 * time.Second
 )
 

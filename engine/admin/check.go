@@ -90,16 +90,16 @@ func CheckRefused(ctx context.Context, cfg engine.Config, refusal error) (Report
 // durable says that the engine relies on their disks.
 func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.MasterStats, durable bool) (Report, error) {
 	all := make([]facts, len(masters))
-	var asking sync.WaitGroup
+	var calls sync.WaitGroup
 	for i, m := range masters {
-		asking.Go(func() {
+		calls.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			all[i].address, all[i].seen = m.Address, seen[i]
 			all[i].err = resp.WithoutArguments(all[i].ask(ctx, m.Option))
 		})
 	}
-	asking.Wait()
+	calls.Wait()
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}

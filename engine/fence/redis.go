@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Script is the Lua that Value runs inside Redis. KEYS[1] is a hash with the fields fence and value. ARGV is
+// Script is the Lua that Value runs in Redis. KEYS[1] is a hash with the fields fence and value. ARGV is
 // the fence, and for a write also 'value' and the value. If a larger fence is kept, Script returns that
 // alone. Otherwise it returns the fence and the value that it read; the latter is empty after a write, or if
 // there is none.

@@ -57,9 +57,9 @@ type sighting struct {
 	note // step 0 if text is none
 }
 
-// look asks all masters for their notes. It returns an error if too few masters of a group answer. away: too few vote, or in
+// readNotes asks all masters for their notes. It returns an error if too few masters of a group answer. away: too few vote, or in
 // one group (group.away).
-func (r *router) look(ctx context.Context) (seen []sighting, away, err error) {
+func (r *router) readNotes(ctx context.Context) (seen []sighting, away, err error) {
 	for _, g := range r.all {
 		values, failed := g.pipe.Inspect(ctx, r.noteKey())
 		err = cmp.Or(err, g.short(values, failed))
@@ -105,7 +105,7 @@ func (r *router) judge(seen []sighting) (latest note, step bool, err error) {
 // They need not if no change is under way, and a group that votes has the note of this very map: then no other is in use.
 func (r *router) compare(ctx context.Context, locked bool) (away, err error) {
 	for wrote := false; !r.agreed.Load(); {
-		seen, away, err := r.look(ctx)
+		seen, away, err := r.readNotes(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (r *router) write(ctx context.Context, seen []sighting) (err error) {
 func (r *router) noteKey() string { return pipeline.ReservedPrefix + "groups:" + r.prefix }
 
 // keep writes the note again where a master lost it in a restart. Such a master does not vote for longer than MaxTTL, and keep
-// looks more often. So every voting master has the note for as long as a process runs. keep never copies a foreign note.
+// reads the notes more often. So every voting master has the note for as long as a process runs. keep never copies a foreign note.
 func (r *router) keep(ctx context.Context) {
 	for told := ""; ; {
 		select {
@@ -177,7 +177,7 @@ func (r *router) keep(ctx context.Context) {
 		if !r.agreed.Load() {
 			continue
 		}
-		seen, _, _ := r.look(ctx) // a group without a quorum gets the note later
+		seen, _, _ := r.readNotes(ctx) // a group without a quorum gets the note later
 		latest, step, err := r.judge(seen)
 		switch {
 		case err != nil && err.Error() != told:

@@ -27,7 +27,7 @@ type group struct {
 	set       string         // the set's id on its masters; "" without Fencing
 	engine    *engine.Engine // gives out no locks; nil: New failed
 	pipe      *pipeline.Pipeline
-	away      error // why no quorum voted at the last look; nil: it did
+	away      error // why no quorum voted when the notes were last read; nil: it did
 }
 
 // A router is the pipe of an Engine. It takes each request to the group of its key.
@@ -38,7 +38,7 @@ type router struct {
 	now, next   []*group // next is empty unless the map changes
 	readOnly    bool
 	in          inside.Engine // of a group
-	own, latest note          // latest: known to this process; owned by keep once settled
+	own, latest note          // latest: known to this process; owned by keep once agreed
 	agreed      atomic.Bool   // the map has been compared
 	comparing   sync.Mutex    // one goroutine compares
 	keeper      sync.WaitGroup

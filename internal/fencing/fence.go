@@ -26,11 +26,11 @@ const (
 )
 
 // Fence returns the fence of a lease's holder: the lease's token, and how often the lease was handed over so far.
-func Fence(token uint64, handed int) uint64 {
+func Fence(token uint64, handOvers int) uint64 {
 	if token == 0 {
 		return 0
 	}
-	return token<<handOverBits | uint64(handed)
+	return token<<handOverBits | uint64(handOvers)
 }
 
 // TokenAbove returns the least token whose fences are all larger than fence.

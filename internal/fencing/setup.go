@@ -116,7 +116,7 @@ type Replacement struct{ From, To string }
 // that stay in the order of their addresses: if two operators act at once, one then finishes, and the other is
 // refused before a quorum is split. Errors: ErrOther, a *LostError.
 //
-// Restarted members are for engines to admit: engines of the set before if enough of its members are left, else engines
+// Restarted members are for engines to admit: engines of the set before if enough of its members remain, else engines
 // of the set after. Engines of the set before never touch a switched member. So after a LostError with Back, the caller
 // gives each switched and restarted member the description before, and a mark that no engine believes. Like a restart with
 // a snapshot from before the switch, this takes no votes and lowers no register. It is safe at any time, whatever the
@@ -149,14 +149,14 @@ func (r Replacement) Replace(stay []Found, joins, goes Found, want Set) (before,
 	if joins.Set.ID != "" && !joins.Set.Is(after) {
 		return before, after, fmt.Errorf("%w: %s is a member of a set", ErrOther, r.To)
 	}
-	left := 0
+	others := 0
 	for _, f := range append(slices.Clone(stay), goes) {
 		if f.In(before) {
-			left++
+			others++
 		}
 	}
 	peers := Peers(len(next), len(next)/2+1)
-	if lost.Back = lost.Back && left >= peers; lost.Members != nil && (left >= peers || len(stay)-len(lost.Members) < peers) {
+	if lost.Back = lost.Back && others >= peers; lost.Members != nil && (others >= peers || len(stay)-len(lost.Members) < peers) {
 		err = &lost
 	}
 	return before, after, err

@@ -66,7 +66,7 @@ type Request struct {
 type Command[K any] struct {
 	Won      bool // Take
 	Watch    bool // wait as Watch says, and then call Watched
-	Spot     bool // look for strangers
+	Spot     bool // spot strangers
 	Again    bool // send the next request after a time between From and To, unless it is due sooner
 	Leave    bool // pass the token: to Leader, to Nobody, else to the next in line; after such a time Join
 	From, To time.Duration

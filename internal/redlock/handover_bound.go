@@ -12,6 +12,6 @@ func TurnOfNewcomers(attempt time.Duration) time.Duration { return 8 * attempt }
 
 // MayHandOver reports whether a process may hand over a lease once more, given how often it did and the lease's age.
 // After that other processes have their turn.
-func MayHandOver(handed, most int, age, longest time.Duration) bool {
-	return handed < most && age < longest
+func MayHandOver(handOvers, most int, age, longest time.Duration) bool {
+	return handOvers < most && age < longest
 }

@@ -89,8 +89,8 @@ func (w *Master) watch(ctx context.Context, option rueidis.ClientOption, length 
 	begin := time.Now()
 	for time.Since(begin) < length && ctx.Err() == nil {
 		at := time.Since(begin)
-		asking, cancel := context.WithTimeout(ctx, watchTimeout)
-		now, err := client.Do(asking, client.B().Time().Build()).AsIntSlice()
+		limited, cancel := context.WithTimeout(ctx, watchTimeout)
+		now, err := client.Do(limited, client.B().Time().Build()).AsIntSlice()
 		cancel()
 		trip := time.Since(begin) - at
 		if _, refused := rueidis.IsRedisErr(err); err != nil && !refused { // a refusal is an answer: its round trip counts

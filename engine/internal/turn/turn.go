@@ -33,7 +33,7 @@ type Lease interface {
 	comparable
 	Kind() *Kind // of the present holder, or the last one
 	Term() *Term
-	Lasts(ttl time.Duration, now clock.Instant) bool // long enough for a holder who asks for ttl
+	Lasts(ttl time.Duration, now clock.Instant) bool // long enough for a holder who wants ttl
 }
 
 // A Term is what a lease has seen in this process, from holder to holder.
@@ -87,8 +87,8 @@ func (q *Queue[L, P]) has() bool {
 	return q.Lease != none
 }
 
-// Ask lets a caller ask the masters, if the queue is idle.
-func (q *Queue[L, P]) Ask() bool {
+// Begin lets a caller ask the masters if the queue is idle. Else it reports false.
+func (q *Queue[L, P]) Begin() bool {
 	idle := q.Idle()
 	q.Asks = q.Asks || idle
 	return idle
@@ -108,7 +108,7 @@ const (
 func (q *Queue[L, P]) Join(k *Kind, ttl time.Duration, waits bool, longest time.Duration, now clock.Instant) Verdict {
 	beside := k.Shared && q.has() && q.Lease.Kind().Shared && q.first == nil
 	switch {
-	case q.Ask():
+	case q.Begin():
 		return Asks
 	case beside && q.mayJoin(ttl, longest, now):
 		return Joins

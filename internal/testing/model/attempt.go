@@ -171,9 +171,9 @@ func (x *search) hold(a int) {
 		}
 		x.goes(&t, step{"is adopted", by, -1, 0})
 	}
-	if at.handed < m.HandOvers {
+	if at.handOvers < m.HandOvers {
 		t := *s
-		t.attempts[a].handed++
+		t.attempts[a].handOvers++
 		m.takes(&t, a)
 		x.goes(&t, step{"hands over", by, -1, 0})
 	}

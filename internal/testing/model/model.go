@@ -190,9 +190,9 @@ func (m *Model) mayAdopt(client int, set uint8) bool {
 	return sets[set].Generation >= fencing.Serving && sets[set].Matches(time.Second, configured) == nil
 }
 
-func (m *Model) fence(token, handed uint8) uint64 {
+func (m *Model) fence(token, handOvers uint8) uint64 {
 	if m.Fault == FenceWithoutRoom {
-		return uint64(token + handed)
+		return uint64(token + handOvers)
 	}
-	return fencing.Fence(uint64(token), int(handed))
+	return fencing.Fence(uint64(token), int(handOvers))
 }

@@ -21,8 +21,8 @@ type core struct {
 	broken    property // the property that does not hold; 0: all hold
 	repeated  bool     // a message was delivered twice
 	attempts  [maxAttempts]attempt
-	clients   [maxClients]uint8                       // the set that each client adopted
-	last      [maxNames]struct{ token, handed uint8 } // fence of each name's last holder
+	clients   [maxClients]uint8                          // the set that each client adopted
+	last      [maxNames]struct{ token, handOvers uint8 } // fence of each name's last holder
 	operators [maxOperators]operator
 
 	crashes, flushes, saves, rollbacks, copies, swaps, deletions, jumps, begins uint8 // counts so far
@@ -48,7 +48,7 @@ type attempt struct {
 	since, until            uint8
 	extending               bool
 	extendedSince, extended uint8
-	handed                  uint8
+	handOvers               uint8
 	adopted                 bool // by the second client
 }
 
@@ -124,8 +124,8 @@ func (m *Model) takes(s *state, a int) {
 		return
 	}
 	at, last := &s.attempts[a], &s.last[m.name(a)]
-	s.broken.notes(m.Only, fenceNotLarger, m.fence(at.token, at.handed) <= m.fence(last.token, last.handed))
-	last.token, last.handed = at.token, at.handed
+	s.broken.notes(m.Only, fenceNotLarger, m.fence(at.token, at.handOvers) <= m.fence(last.token, last.handOvers))
+	last.token, last.handOvers = at.token, at.handOvers
 }
 
 // counts notes that an attempt's token counts, and checks the order of tokens.

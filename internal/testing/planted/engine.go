@@ -89,7 +89,7 @@ var engines = []fault{
 	},
 	{
 		what: "a writer that met readers asks for the lock before it stands in line", file: "engine/contend.go",
-		old: "c.intents.asksSoon, c.others.crowded = false, true, true", new: "c.intents.asksSoon = false, true",
+		old: "c.intents.polls, c.others.crowded = false, true, true", new: "c.intents.polls = false, true",
 		tests: "engine TestWriterThatMetReadersStandsInLineAtOnceTheNextTime",
 	},
 	{
@@ -239,7 +239,7 @@ var engines = []fault{
 	},
 	{
 		what: "validity of a renewal counts from its answer", file: "engine/lease.go",
-		old: "l.renewal.renewed(sentAt(a.out, l.renewal.asked), now)", new: "l.renewal.renewed(now, now)",
+		old: "l.renewal.renewed(sentAt(a.out, l.renewal.requestedAt), now)", new: "l.renewal.renewed(now, now)",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
@@ -264,7 +264,7 @@ var engines = []fault{
 	},
 	{
 		what: "a renewal is credited with the ttl of a later extend", file: "engine/renewal.go",
-		old: "r.extended(r.asking, start)", new: "r.extended(r.ttl, start)",
+		old: "r.extended(r.requested, start)", new: "r.extended(r.ttl, start)",
 		tests: "engine TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails|TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed",
 	},
 	{
@@ -449,7 +449,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lock that was passed on is not extended", file: "engine/renewal.go",
-		old: "if (r.kept || r.short) && r.asked.IsZero() {", new: "if r.kept && r.asked.IsZero() {",
+		old: "if (r.kept || r.short) && r.requestedAt.IsZero() {", new: "if r.kept && r.requestedAt.IsZero() {",
 		tests: "engine TestLockThatWasPassedOnLivesForItsTTL",
 	},
 	{

@@ -19,7 +19,7 @@ var rules = []fault{
 	},
 	{
 		what: "a process hands a lease over for ever", file: "internal/redlock/handover_bound.go",
-		old: "handed < most && age < longest", new: "handed < most || age < longest",
+		old: "handOvers < most && age < longest", new: "handOvers < most || age < longest",
 		tests: "engine TestBoundOfHandOversEndsWithARealRelease; engine/servertest TestOneOfAnotherProcessGetsItsTurnBesideManyOfOurs",
 	},
 	{
@@ -94,7 +94,7 @@ var rules = []fault{
 	},
 	{
 		what: "all holders of a lease have one fence", file: "internal/fencing/fence.go",
-		old: "return token<<handOverBits | uint64(handed)\n", new: "return token<<handOverBits | uint64(0*handed)\n",
+		old: "return token<<handOverBits | uint64(handOvers)\n", new: "return token<<handOverBits | uint64(0*handOvers)\n",
 		tests: "internal/fencing TestFencesOfALeaseLieBetweenThoseOfItsNeighbours",
 	},
 	{
