@@ -29,8 +29,8 @@ func (a *Alarms) Sleep(d time.Duration, one *Alarm, stop <-chan struct{}) {
 	default:
 	}
 	if a != nil {
-		a.set(d, one)
-		defer a.unset(one)
+		a.arm(d, one)
+		defer a.disarm(one)
 		d += grace
 	}
 	one.timer.Reset(d)

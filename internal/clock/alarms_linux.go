@@ -56,25 +56,25 @@ func (a *Alarms) run() {
 		for len(a.heap) > 0 && !now.Before(a.heap[0].at) {
 			heap.Pop(&a.heap).(*Alarm).ring <- struct{}{}
 		}
-		a.setLocked(now)
+		a.armFirstLocked(now)
 		a.mu.Unlock()
 	}
 }
 
-// set makes one ring after d.
-func (a *Alarms) set(d time.Duration, one *Alarm) {
+// arm makes one ring after d.
+func (a *Alarms) arm(d time.Duration, one *Alarm) {
 	now := time.Now()
 	one.at = now.Add(d)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	heap.Push(&a.heap, one)
 	if a.heap[0] == one {
-		a.setLocked(now)
+		a.armFirstLocked(now)
 	}
 }
 
-// unset takes one out of the heap, whether it has rung or not.
-func (a *Alarms) unset(one *Alarm) {
+// disarm takes one out of the heap, whether it has rung or not.
+func (a *Alarms) disarm(one *Alarm) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if one.index >= 0 {
@@ -86,8 +86,8 @@ func (a *Alarms) unset(one *Alarm) {
 	}
 }
 
-// setLocked sets the timerfd to the first alarm.
-func (a *Alarms) setLocked(now time.Time) {
+// armFirstLocked arms the timerfd for the first alarm.
+func (a *Alarms) armFirstLocked(now time.Time) {
 	if len(a.heap) > 0 && !a.closed {
 		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(max(1, int64(a.heap[0].at.Sub(now))))}
 		_ = unix.TimerfdSettime(a.fd, 0, &spec, nil) // cannot fail on an open timerfd

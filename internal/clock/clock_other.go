@@ -10,9 +10,9 @@ type Alarms struct{}
 // NewAlarms returns nil. Nil Alarms sleep by Go timers.
 func NewAlarms() *Alarms { return nil }
 
-func (*Alarms) set(time.Duration, *Alarm) {}
+func (*Alarms) arm(time.Duration, *Alarm) {}
 
-func (*Alarms) unset(*Alarm) {}
+func (*Alarms) disarm(*Alarm) {}
 
 // Close does nothing.
 func (*Alarms) Close() {}

@@ -23,7 +23,7 @@ func (c *clock) now() time.Time {
 // Clock steps the server's clock. From now on the clock gains faster seconds in each second; negative: it loses
 // them. Clocks of one bubble differ only by such steps and rates.
 func (s *Server) Clock(step time.Duration, faster float64) {
-	s.set(func() { s.clock = clock{time.Now(), s.clock.now().Add(step), faster} })
+	s.change(func() { s.clock = clock{time.Now(), s.clock.now().Add(step), faster} })
 }
 
 // A Snapshot is the data of a server at one moment.
@@ -47,12 +47,12 @@ func snapshotOf(values map[string]value) Snapshot {
 
 // RestartWith replaces the server process by a new one that is up, with the given data.
 func (s *Server) RestartWith(data Snapshot) {
-	s.set(func() { s.restartLocked(snapshotOf(data)) })
+	s.change(func() { s.restartLocked(snapshotOf(data)) })
 }
 
 // RestartDurable replaces the server process by a new one that is up, with the data of the old one.
 func (s *Server) RestartDurable() {
-	s.set(func() { s.restartLocked(s.data.values) })
+	s.change(func() { s.restartLocked(s.data.values) })
 }
 
 // Flush is FLUSHALL: the process and its scripts stay.
@@ -62,7 +62,7 @@ func (s *Server) Flush() { s.become(nil, func() {}) }
 func (s *Server) ReplicaOf(master *Server) {
 	var data Snapshot
 	var id string
-	master.set(func() { data, id = snapshotOf(master.data.values), master.replID })
+	master.change(func() { data, id = snapshotOf(master.data.values), master.replID })
 	s.become(data, func() {
 		s.replica, s.replID, s.offset = true, id, -1
 		s.fed += 1 + len(data)
@@ -71,7 +71,7 @@ func (s *Server) ReplicaOf(master *Server) {
 
 // Promote makes a replica a master, with the data that it has.
 func (s *Server) Promote() {
-	s.set(func() {
+	s.change(func() {
 		if s.replica {
 			s.replica, s.replID, s.offset = false, randomID(), 1
 		}
@@ -80,7 +80,7 @@ func (s *Server) Promote() {
 
 // become replaces the data, and notifies the connections that track a key.
 func (s *Server) become(data Snapshot, and func()) {
-	s.set(func() {
+	s.change(func() {
 		s.data.values = snapshotOf(data)
 		for key := range s.tracked {
 			s.notifyLocked(key)

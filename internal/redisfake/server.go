@@ -66,23 +66,23 @@ func (s *Server) Dial(context.Context, string, *net.Dialer, *tls.Config) (net.Co
 	return c, nil
 }
 
-// set makes a change under the mutex.
-func (s *Server) set(change func()) {
+// change makes a change under the mutex.
+func (s *Server) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change()
+	do()
 }
 
 // Down ends all connections and refuses new ones. Commands already sent may or may not be executed.
 func (s *Server) Down() {
-	s.set(func() {
+	s.change(func() {
 		s.down = true
 		s.cutLocked()
 	})
 }
 
 // Up ends Down. The data is unchanged.
-func (s *Server) Up() { s.set(func() { s.down = false }) }
+func (s *Server) Up() { s.change(func() { s.down = false }) }
 
 // Restart replaces the server process by a new one that is up and has no data.
 func (s *Server) Restart() { s.RestartWith(nil) }
@@ -95,7 +95,7 @@ func (s *Server) restartLocked(values map[string]value) {
 
 // Slow delays every reply by d, including those under way.
 func (s *Server) Slow(d time.Duration) {
-	s.set(func() {
+	s.change(func() {
 		s.delay = d
 		for c := range s.conns {
 			c.changed.Broadcast()
@@ -104,21 +104,21 @@ func (s *Server) Slow(d time.Duration) {
 }
 
 // Deny makes the ACL forbid a key, or allow it again.
-func (s *Server) Deny(key string, denied bool) { s.set(func() { s.denied[key] = denied }) }
+func (s *Server) Deny(key string, denied bool) { s.change(func() { s.denied[key] = denied }) }
 
 // Answer installs a function that answers commands with a string or an error, and leaves a command to the server with nil.
 // It runs under the server's lock.
-func (s *Server) Answer(answer func(words []string) any) { s.set(func() { s.answer = answer }) }
+func (s *Server) Answer(answer func(words []string) any) { s.change(func() { s.answer = answer }) }
 
 // A Mangler returns the bytes to send in place of the nth reply or push of a connection, from 0, and whether the connection
 // ends behind them.
 type Mangler func(nth int, reply []byte) (sent []byte, end bool)
 
 // Mangle installs a Mangler. It runs under the server's lock.
-func (s *Server) Mangle(mangle Mangler) { s.set(func() { s.mangle = mangle }) }
+func (s *Server) Mangle(mangle Mangler) { s.change(func() { s.mangle = mangle }) }
 
 // Set gives a key a value that does not expire.
-func (s *Server) Set(key, value string) { s.set(func() { s.data.set(key, value, 0) }) }
+func (s *Server) Set(key, value string) { s.change(func() { s.data.set(key, value, 0) }) }
 
 // Value returns the value of a key, or "".
 func (s *Server) Value(key string) string {
@@ -129,7 +129,7 @@ func (s *Server) Value(key string) string {
 }
 
 // Delete deletes a key.
-func (s *Server) Delete(key string) { s.set(func() { s.data.delete(key) }) }
+func (s *Server) Delete(key string) { s.change(func() { s.data.delete(key) }) }
 
 // Keys returns all keys, sorted.
 func (s *Server) Keys() (keys []string) {

@@ -7,7 +7,7 @@ type Op uint8
 
 const (
 	Acquire Op = iota // SET name token NX PX ttl
-	Extend            // PEXPIRE if the value is token and ttl is longer than what is left
+	Extend            // PEXPIRE if the value is token and ttl is longer than what remains
 	Release           // DEL if the value is token
 	Wait              // stand in line for the lock, or stay there (scripts/wait.lua)
 	Pass              // Release to the next in line, and leave the line (scripts/pass.lua)

@@ -17,7 +17,7 @@ import (
 // A Session is one connection to one master, and dies with it. Its rueidis client may dial once.
 // rueidis would silently dial again after a connection has ended: a batch could reach a master that
 // was restarted empty in between, and be granted there. With one connection per client, every reply
-// of a session comes from the server process that the probe has looked at.
+// of a session comes from the server process that the probe has checked.
 //
 // rueidis dials, greets and authenticates. Then the wire takes the connection over. The client is
 // kept only to be closed: it stays in its synchronous mode, where it neither reads nor writes by
@@ -76,7 +76,7 @@ func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.
 func open(ctx context.Context, option rueidis.ClientOption, timeout, greeting time.Duration) (*Session, error) {
 	s := &Session{Release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
-	connect := option.DialCtxFn // set by Limited
+	connect := option.DialCtxFn // written by Limited
 	option.DialCtxFn = func(_ context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		if dialled.Swap(true) {
 			return nil, errRedial

@@ -25,7 +25,7 @@ type wire struct {
 	Until    time.Time                                        // the read deadline
 	LastRead time.Time                                        // when bytes came last
 	Overdue  func(now time.Time) (until time.Time, err error) // called when the deadline has passed; nil: reading ends then
-	Ctx      context.Context                                  // its end ends reading at once; set with Overdue
+	Ctx      context.Context                                  // its end ends reading at once; written with Overdue
 	Pushed   func(channel, message string)                    // takes messages of channels; nil: no pushes are asked for
 }
 

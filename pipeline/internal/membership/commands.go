@@ -42,7 +42,7 @@ func ReadLook(replies []resp.Reply, fencing bool) (l Look, err error) {
 }
 
 // AddCheck adds the commands whose replies Server.Check reads. A glance leaves out fields that Check
-// needs only if the last look was longer ago.
+// needs only if the last check was longer ago.
 func AddCheck(b *conn.Batch, glance bool) {
 	b.Command("INFO", "replication")
 	if !glance {

@@ -42,25 +42,25 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 //	repl-backlog-ttl after its last      master  new            -1
 //	started from a replicated RDB file   master  new            0 or more
 //
-// So run_id and master_replid identify a data set. A new master_replid with an offset shows that
+// So run_id and master_replid identify a server's data. A new master_replid with an offset shows that
 // the server was a replica meanwhile. Whether it got the other's data does not matter: a transfer
 // that breaks off leaves neither its own nor the other's. A new master_replid without an offset is
-// the same data in two cases. Either the last look was recent: repl-backlog-ttl wipes the offset
+// the same data in two cases. Either the last check was recent: repl-backlog-ttl wipes the offset
 // out, too, but not within BacklogTTL. Or the server has received nothing as a replica since the
-// last look: it counts the bytes, and every transfer begins with some. At a first meeting the
+// last check: it counts the bytes, and every transfer begins with some. At a first meeting the
 // offset may come from a file, and does not show when it was set; there uptime counts.
 //
 // Three things go unseen. One is a promotion before the first meeting. The second is a grant between
 // a change and the next check. If the last check is 0.2 s old, a new one goes in
 // front of acquires (master.checkLocked of the pipeline). So the gap is at most 0.2 s and an
 // acquire's way to the server, even if the server was idle before, or a check is under way. If this
-// process is stopped before it writes an acquire, the stop counts, too. The third is a replaced data
-// set after which, before the next check, the offset was wiped out and somebody reset the count of
-// bytes (CONFIG RESETSTAT).
+// process is stopped before it writes an acquire, the stop counts, too. The third is data that were
+// replaced if, before the next check, the offset was wiped out and somebody reset the count of bytes
+// (CONFIG RESETSTAT).
 type Server struct {
 	Wait    time.Duration // as Config.Wait; fixed after New
 	Durable bool          // as Config.MastersAreDurable; fixed after New
-	Trusted bool          // the first meeting needs no wait; set only during New
+	Trusted bool          // the first meeting needs no wait; written only during New
 
 	RunID     string    // of the last server; "" before the first
 	ReplID    string    // its master_replid; "": not reported
@@ -69,8 +69,8 @@ type Server struct {
 	Asked     time.Time // when it was last asked
 	VotesFrom time.Time // zero: it votes
 	started   time.Time // when the server started, if it is the first server met; else zero
-	replaced  bool      // the wait follows no restart, but a data set that was replaced
-	Swaps     int       // how often a data set was replaced
+	replaced  bool      // the wait follows no restart, but data that were replaced
+	Swaps     int       // how often its data were replaced
 	// WasReplica says that the server was a replica before it got its present data.
 	WasReplica bool
 }
@@ -79,7 +79,7 @@ type Server struct {
 const BacklogTTL = time.Second
 
 // Check returns s after a server has reported INFO, or its section replication. The section stats
-// comes with it if the last look was longer ago (Glanced). The server was asked at asked and has
+// comes with it if the last check was longer ago (Glanced). The server was asked at asked and has
 // answered by now, on a connection on which it had reported its run_id. After an error the
 // connection must end, and grants that are still to come must not count: the server is no master,
 // or its data have changed. The result is valid with an error, too.
@@ -125,7 +125,7 @@ func (s Server) Check(info serverinfo.Info, asked, now time.Time) (Server, error
 	return s, nil
 }
 
-// lost reports whether the server may have lost its data since the last look, although it is the same
+// lost reports whether the server may have lost its data since the last check, although it is the same
 // server.
 func (s Server) lost(info serverinfo.Info, now time.Time) bool {
 	received := info.Received()
@@ -138,7 +138,7 @@ func (s Server) lost(info serverinfo.Info, now time.Time) bool {
 	return now.Sub(s.Asked) >= BacklogTTL && (received == "" || received != s.Received)
 }
 
-// Glanced reports whether the last look was so recent that the next one needs only master_replid
+// Glanced reports whether the last check was so recent that the next one needs only master_replid
 // and the offset.
 func (s Server) Glanced(now time.Time) bool { return now.Sub(s.Asked) < BacklogTTL/2 }
 

@@ -14,7 +14,7 @@ import (
 // it under a mutex, so no call costs more than O(log n) for each release that it adds or takes out.
 //
 // A lock may be at the master if its acquire was sent, even if only to the socket of a connection that
-// died. It cannot be there if the master was left out of the round. So a master
+// died. It cannot be there if the round skipped the master. So a master
 // that is away or behind needs the releases of earlier rounds (MustRelease), and no others. A lock
 // whose acquire and release both wait to be sent needs neither.
 //
@@ -23,7 +23,7 @@ import (
 // that was stopped reads it after it has answered on the new connection.
 type Releases struct {
 	deadPeer time.Duration
-	leftOut  uint64      // the first round that leaves the master out; 0: none does
+	skipped  uint64      // the first round that skips the master; 0: none does
 	first    releaseHeap // due on the next connection; ordered by when the keys expire
 	again    releaseHeap // ordered by when they are due
 	inDoubt  []roundRange
@@ -71,21 +71,21 @@ type roundRange struct {
 
 // New returns the Releases of a master that was asked for nothing yet. The bytes of a connection
 // that died may be executed until deadPeer after the next connection was admitted.
-func New(deadPeer time.Duration) Releases { return Releases{deadPeer: deadPeer, leftOut: 1} }
+func New(deadPeer time.Duration) Releases { return Releases{deadPeer: deadPeer, skipped: 1} }
 
 // LeaveOut notes that rounds leave the master out from round n on, or already since an earlier round.
 func (p *Releases) LeaveOut(n uint64) {
-	if p.leftOut == 0 || n < p.leftOut {
-		p.leftOut = n
+	if p.skipped == 0 || n < p.skipped {
+		p.skipped = n
 	}
 }
 
 // TakeIn notes that no round leaves the master out from now on.
-func (p *Releases) TakeIn() { p.leftOut = 0 }
+func (p *Releases) TakeIn() { p.skipped = 0 }
 
 // MustRelease reports whether a lock may be at the master: the round of its acquire did not leave
 // the master out.
-func (p *Releases) MustRelease(o conn.Origin) bool { return p.leftOut == 0 || !o.Since(p.leftOut) }
+func (p *Releases) MustRelease(o conn.Origin) bool { return p.skipped == 0 || !o.Since(p.skipped) }
 
 // Died notes the rounds in flight on a connection that died: from, to and all between.
 func (p *Releases) Died(from, to uint64) {

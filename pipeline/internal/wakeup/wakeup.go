@@ -8,8 +8,8 @@
 // fetch the token.
 //
 // An awaited name has a subscription, with an observation per master: the master's last report of
-// the name. Every change of an observation settles the subscription: when the name may be free on a
-// quorum, its waiters wake. A push counts as free at once. Soon after, the name is read again, which
+// the name. Every change of an observation wakes the waiters if the name may be free
+// on a quorum. A push counts as free at once. Soon after, the name is read again, which
 // corrects the observation if the key is still there. So after a release a waiter wakes a round trip
 // sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it wakes needlessly.
 //
@@ -54,7 +54,7 @@ type Wakeups struct {
 	mu     sync.Mutex // guards the following, and some fields of the trackers
 	names  map[string]*subscription
 	room   int                      // the largest number of names since the maps were made
-	ends   []time.Time              // scratch of settleLocked
+	ends   []time.Time              // scratch of wakeDueLocked
 	pushed map[string][]observation // of names that are not awaited, for waiters who come back; at most mostPushed
 }
 
@@ -225,7 +225,7 @@ func (u *Wakeups) rememberLocked(sub *subscription) {
 	}
 }
 
-// wakeDueLocked wakes the waiters of sub, or sets their timers. It follows every change of an
+// wakeDueLocked wakes the waiters of sub, or resets their timers. It follows every change of an
 // observation.
 func (u *Wakeups) wakeDueLocked(sub *subscription) {
 	free, armed, quorum := 0, 0, u.quorum
@@ -256,12 +256,12 @@ func (u *Wakeups) wakeDueLocked(sub *subscription) {
 	}
 	now := time.Now()
 	for _, w := range sub.waiters {
-		w.setLocked(now, alarm, armed >= quorum)
+		w.resetLocked(now, alarm, armed >= quorum)
 	}
 }
 
-// setLocked sets the timer; a zero alarm is none.
-func (w *Waiter) setLocked(now, alarm time.Time, notified bool) {
+// resetLocked resets the timer; a zero alarm is none.
+func (w *Waiter) resetLocked(now, alarm time.Time, notified bool) {
 	switch {
 	case notified:
 		w.pollAt = time.Time{}
