@@ -279,7 +279,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a lock of the round that leaves a master out is not released", file: "pipeline/internal/pending/releases.go",
-		old: "!o.Since(p.leftOut) }", new: "!o.Since(p.leftOut-1) }",
+		old: "!o.Since(p.skipped) }", new: "!o.Since(p.skipped-1) }",
 		tests: "pipeline/internal/pending TestNoLockIsLeftInAnyShortHistory",
 	},
 	{
