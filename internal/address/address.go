@@ -1,8 +1,9 @@
-// Package address parses the addresses of masters.
+// Package address parses the addresses of masters, and dials them as rueidis does.
 package address
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -71,6 +72,14 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 		option.ClientName = from.ClientName
 	}
 	return option, nil
+}
+
+// Dial is rueidis's own DialCtxFn.
+func Dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	if t != nil {
+		return (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", address)
+	}
+	return d.DialContext(ctx, "tcp", address)
 }
 
 // Server returns the same text for two spellings of one address.

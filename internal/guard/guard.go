@@ -18,6 +18,8 @@ import (
 	"syscall"
 
 	"github.com/redis/rueidis"
+
+	"muxlock/internal/address"
 )
 
 // A conn counts the commands written and the replies read. Like rueidis, it has one reader and one writer at a time.
@@ -41,7 +43,7 @@ func Conn(c net.Conn) net.Conn {
 func Option(option rueidis.ClientOption) rueidis.ClientOption {
 	connect := option.DialCtxFn
 	if connect == nil {
-		connect = dial
+		connect = address.Dial
 	}
 	option.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		c, err := connect(ctx, address, d, t)
@@ -51,14 +53,6 @@ func Option(option rueidis.ClientOption) rueidis.ClientOption {
 		return Conn(c), nil
 	}
 	return option
-}
-
-// dial is rueidis's own dialler.
-func dial(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-	if t != nil {
-		return (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", address)
-	}
-	return d.DialContext(ctx, "tcp", address)
 }
 
 // Write counts the commands before it writes them: the reply to one may be read before Write returns. If the server has

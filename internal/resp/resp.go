@@ -4,6 +4,7 @@ package resp
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -140,17 +141,24 @@ func Read(in *bufio.Reader) (Reply, error) {
 
 // ReadList reads a flat list of replies, or one reply as a list of one. It blocks until the list is complete.
 func ReadList(in *bufio.Reader) ([]Reply, error) {
-	n := 1
 	if sign, err := in.Peek(1); err != nil {
 		return nil, err
 	} else if sign[0] == '*' {
-		line, err := readLine(in)
-		if err != nil {
-			return nil, err
-		}
-		if n, err = strconv.Atoi(string(line[1:])); err != nil || n < 0 || n > mostItems {
-			return nil, Unexpected(line)
-		}
+		return readList(in, '*', 0, mostItems)
+	}
+	return ReadAll(in, 1, nil)
+}
+
+// readList reads a list of at least least and at most most replies, behind a line with their number.
+func readList(in *bufio.Reader, sign byte, least, most int) ([]Reply, error) {
+	line, err := readLine(in)
+	if err != nil {
+		return nil, err
+	}
+	count, isList := bytes.CutPrefix(line, []byte{sign})
+	n, err := strconv.Atoi(string(count))
+	if !isList || err != nil || n < least || n > most {
+		return nil, Unexpected(line)
 	}
 	return ReadAll(in, n, make([]Reply, 0, n))
 }
@@ -175,17 +183,7 @@ func ReadAll(in *bufio.Reader, n int, list []Reply) ([]Reply, error) {
 const mostPushed = 8
 
 // ReadPush reads a push of RESP3, a flat list whose first part is its kind. What begins otherwise is an error.
-func ReadPush(in *bufio.Reader) ([]Reply, error) {
-	line, err := readLine(in)
-	if err != nil {
-		return nil, err
-	}
-	n, notNumber := strconv.Atoi(strings.TrimPrefix(string(line), ">"))
-	if len(line) == 0 || line[0] != '>' || notNumber != nil || n < 1 || n > mostPushed {
-		return nil, Unexpected(line)
-	}
-	return ReadAll(in, n, make([]Reply, 0, n))
-}
+func ReadPush(in *bufio.Reader) ([]Reply, error) { return readList(in, '>', 1, mostPushed) }
 
 // readBulk reads the bytes after the line with their length.
 func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {

@@ -5,7 +5,6 @@ package wire
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -30,7 +29,11 @@ func Dial(ctx context.Context, master string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc, err := dial(ctx, opt)
+	connect := opt.DialCtxFn // unix://
+	if connect == nil {
+		connect = address.Dial
+	}
+	nc, err := connect(ctx, opt.InitAddress[0], new(net.Dialer), opt.TLSConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +47,6 @@ func Dial(ctx context.Context, master string) (*Conn, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-func dial(ctx context.Context, opt rueidis.ClientOption) (net.Conn, error) {
-	var d net.Dialer
-	switch addr := opt.InitAddress[0]; {
-	case opt.DialCtxFn != nil: // unix://
-		return opt.DialCtxFn(ctx, addr, &d, opt.TLSConfig)
-	case opt.TLSConfig != nil:
-		return (&tls.Dialer{NetDialer: &d, Config: opt.TLSConfig}).DialContext(ctx, "tcp", addr)
-	default:
-		return d.DialContext(ctx, "tcp", addr)
-	}
 }
 
 func (c *Conn) login(opt rueidis.ClientOption) error {
