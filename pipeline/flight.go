@@ -62,8 +62,6 @@ type maintenance struct {
 // the same write: if the data have changed, the answers behind it do not count. A check costs the
 // server 1 us; all of INFO costs 9. A server that is sent nothing is checked every idlePeriod. This
 // tests the connection, too: a broken one is replaced before a caller needs it.
-//
-// A glance is enough if the last check was recent (Server.Glanced).
 func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 	e := &maintenance{}
 	membership.AddCheck(&e.Batch, glance)
@@ -80,16 +78,6 @@ func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 		}
 		m.vouched(now)
 		return nil
-	}
-	return e
-}
-
-// newLoading loads scripts that turned out to be missing. A script that is still missing afterwards
-// fails the next command that calls it.
-func newLoading(fencing, line bool) *maintenance {
-	e := &maintenance{answered: unlessUnfit}
-	if e.LoadScripts(fencing); line {
-		e.LoadLine()
 	}
 	return e
 }

@@ -17,12 +17,8 @@ import (
 )
 
 // This file puts tokens in line at the masters (scripts/wait.lua) and receives the locks that are passed to them
-// (scripts/pass.lua).
-//
-// A master pushes the grant of a passed lock on the connection of rounds. So pushes come in order with the replies, and
-// end with the connection: nobody hears the channel of an entry in data from before a restart. The connection subscribes
-// when somebody first asks for a line (Lines), and only if it has RESP3. There is no line until a trial of the scripts
-// has succeeded.
+// (scripts/pass.lua). A connection has a line only if it has RESP3, and after a trial of the scripts. Nobody hears the
+// channel of an entry in data from before a restart.
 
 // A hearing is a connection's subscription to its channel.
 type hearing struct {

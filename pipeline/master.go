@@ -21,9 +21,6 @@ import (
 //	up     --too far behind-------> behind (up, but rounds skip it)
 //	behind --all of it is sent----> up
 //
-// A master whose server was restarted is up at once, but is not sent acquires until
-// server.VotesFrom.
-//
 // While the master is up, each round is sent to it once formed, as far as the pace allows; the rest
 // waits in unsent. The reader reads the answers, oldest first. While the master is away, the reader
 // probes it, and rounds skip it: forming a round casts the master's unknown votes and notes its

@@ -167,7 +167,11 @@ func (m *master) repeatLocked(f *flight, a *followUp, now time.Time) {
 		m.waitLocked(f.part.repeat(m, a.refused, true, released))
 	}
 	if len(a.noScript) > 0 {
-		m.sendLocked(newLoading(m.p.set != nil, m.able), now)
+		loading := &maintenance{answered: unlessUnfit} // what is missing even then fails the next command that calls it
+		if loading.LoadScripts(m.p.set != nil); m.able {
+			loading.LoadLine()
+		}
+		m.sendLocked(loading, now)
 		m.waitLocked(f.part.repeat(m, a.noScript, false, released))
 	}
 }

@@ -3,7 +3,6 @@ package redisfake
 import (
 	"errors"
 	"io"
-	"math"
 	"net"
 	"os"
 	"sync"
@@ -25,11 +24,6 @@ type conn struct {
 	writeDeadline time.Time
 	tracking      bool // CLIENT TRACKING ON OPTIN
 	caching       bool // the previous command was CLIENT CACHING YES
-}
-
-func newConn(s *Server) *conn {
-	changed := sync.NewCond(&s.mu)
-	return &conn{s: s, changed: changed, alarm: time.AfterFunc(math.MaxInt64, changed.Broadcast)}
 }
 
 // A delivery is a reply, or what is left of it.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -61,7 +62,8 @@ func (s *Server) Dial(context.Context, string, *net.Dialer, *tls.Config) (net.Co
 	if s.down {
 		return nil, &net.OpError{Op: "dial", Net: "fake", Err: syscall.ECONNREFUSED}
 	}
-	c := newConn(s)
+	c := &conn{s: s, changed: sync.NewCond(&s.mu)}
+	c.alarm = time.AfterFunc(math.MaxInt64, c.changed.Broadcast)
 	s.conns[c] = struct{}{}
 	return c, nil
 }

@@ -23,15 +23,6 @@ type process struct {
 	done <-chan struct{} // closed once the child has been reaped
 }
 
-// spawn starts the program.
-func spawn(bin string, args []string) (*process, error) {
-	p := &process{cmd: exec.Command(bin, args...)}
-	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	var err error
-	p.done, err = child.Start(p.cmd)
-	return p, err
-}
-
 func (p *process) gone() bool {
 	select {
 	case <-p.done:

@@ -125,17 +125,15 @@ func StopAll(servers []*Server) error {
 	return errors.Join(errs...)
 }
 
-func (o *Options) program() (string, error) {
-	if len(o.Programs) > 0 {
-		return find("program", o.Programs[0])
-	}
-	return Binary()
-}
-
 // start tries ports from choose until the server gets one.
 func start(ctx context.Context, opts Options, choose func() (int, error)) (_ *Server, err error) {
 	s := &Server{opts: opts}
-	if s.bin, err = opts.program(); err != nil {
+	if len(opts.Programs) > 0 {
+		s.bin, err = find("program", opts.Programs[0])
+	} else {
+		s.bin, err = Binary()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if s.dir, err = os.MkdirTemp(opts.Dir, "muxlock-redis-"); err != nil {
@@ -239,8 +237,10 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	proc, err := spawn(s.bin, args)
-	if err != nil {
+	proc := &process{cmd: exec.Command(s.bin, args...)}
+	proc.cmd.Stdout, proc.cmd.Stderr = &proc.log, &proc.log
+	var err error
+	if proc.done, err = child.Start(proc.cmd); err != nil {
 		return nil, err
 	}
 	if err := awaitReady(ctx, proc, s.Addr(), s.opts.Password); err != nil {

@@ -144,7 +144,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a script that a server lost is not loaded again", file: "pipeline/receive.go",
-		old: "\t\tm.sendLocked(newLoading(m.p.set != nil, m.able), now)\n", new: "",
+		old: "\t\tm.sendLocked(loading, now)\n", new: "",
 		tests: "pipeline TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers",
 	},
 	{

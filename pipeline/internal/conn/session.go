@@ -41,7 +41,6 @@ func Dial(ctx context.Context, option rueidis.ClientOption, timeout, greeting ti
 	option.RingScaleEachConn = 1 // never used
 	option.ReadBufferEachConn = 4 << 10
 	option.WriteBufferEachConn = 4 << 10
-	option.Dialer.KeepAlive = -1 // no PINGs of rueidis's own: they would end the synchronous mode
 	s, err := open(ctx, option, timeout, max(timeout, greeting))
 	if err != nil {
 		return nil, resp.WithoutArguments(err)
@@ -59,7 +58,7 @@ func Dial(ctx context.Context, option rueidis.ClientOption, timeout, greeting ti
 // of changed keys that were read after CLIENT CACHING YES. nil means that all keys may have changed,
 // or that the connection has ended. The error is rueidis.ErrNoCache if the server refuses tracking,
 // or has only RESP2: there Redis accepts CLIENT TRACKING and never pushes.
-// No error may be shown: it may quote arguments. rueidis does not ping: an ACL need not allow PING.
+// No error may be shown: it may quote arguments.
 func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*Session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}
@@ -67,7 +66,6 @@ func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.
 	option.RingScaleEachConn = 2 // one batch at a time
 	option.ReadBufferEachConn = 16 << 10
 	option.WriteBufferEachConn = 16 << 10
-	option.Dialer.KeepAlive = -1
 	return open(ctx, option, timeout, timeout)
 }
 
@@ -104,6 +102,7 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout, greeting ti
 		}
 	}
 	option.ForceSingleClient = true // never follow a cluster
+	option.Dialer.KeepAlive = -1    // no PINGs of rueidis's own: they would end the synchronous mode, and an ACL need not allow them
 	option.DisableRetry = true
 	option.PipelineMultiplex = -1                               // one connection
 	option.BlockingPipeline = -1                                // never a second one for a large batch

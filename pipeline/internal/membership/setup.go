@@ -16,11 +16,7 @@ import (
 
 // Fencing needs masters to be set up as a set, once. Set-up and the replacement of a member may both
 // be interrupted anywhere and run again: they go on from the state that they find.
-//
-// A set is written in steps (package fencing). Every master gets a description of generation
-// Preparing. When all have it they become Prepared, one by one, and when all are Prepared they become
-// Serving. So if some masters are Prepared, masters without a description have lost data: an
-// interrupted set-up leaves no such state.
+// Package fencing has the generations of a set, and what follows from one that is not Serving.
 
 // Setup has the arguments of Init, Replace and Members.
 type Setup struct {

@@ -55,10 +55,9 @@ const maxRead = 256
 // wasted whenever the other masters' pushes are on their way.
 const readAgainAfter = time.Millisecond
 
-// A push is in vain if the next read finds the lease as it was: the server's table of tracked names is full, so each read
-// evicts another name, whose client is told that it has changed. (300 names awaited, a table for 100: 75,000
-// commands/s, 25 times those of a large table.) From the mostVain-th in a row on, a push is not taken for a change,
-// and the name is read later: each time twice as late, up to readAgainAfter<<(longestVain-mostVain), a second.
+// From the mostVain-th push in vain in a row on, a push is not taken for a change, and the name is read later: each time
+// twice as late, up to readAgainAfter<<(longestVain-mostVain), a second. (Without that, 300 names awaited, a table for
+// 100: 75,000 commands/s, 25 times those of a large table.)
 const (
 	mostVain    = 3
 	longestVain = mostVain + 10
