@@ -171,7 +171,17 @@ func (m *master) admitLocked(now time.Time) {
 		return
 	}
 	m.member.lookedAt = now
-	m.lookLocked(now)
+	var look conn.Batch
+	membership.AddLook(&look)
+	m.stepLocked(look, now, func(replies []resp.Reply) error {
+		found, err := membership.ReadLook(replies, m.p.cfg.Fencing)
+		if err != nil {
+			return err
+		}
+		m.metLocked(found)
+		m.nextLocked(time.Now())
+		return nil
+	})
 }
 
 // stuckPeriod is the time between looks at a master that only an operator or other clients can help.
@@ -226,21 +236,6 @@ func (m *master) changeLocked(b conn.Batch, now time.Time, done func(resp.Reply)
 			return fmt.Errorf("admission: %w", err)
 		}
 		done(replies[0])
-		return nil
-	})
-}
-
-// lookLocked asks which set and mark the master has.
-func (m *master) lookLocked(now time.Time) {
-	var look conn.Batch
-	membership.AddLook(&look)
-	m.stepLocked(look, now, func(replies []resp.Reply) error {
-		found, err := membership.ReadLook(replies, m.p.cfg.Fencing)
-		if err != nil {
-			return err
-		}
-		m.metLocked(found)
-		m.nextLocked(time.Now())
 		return nil
 	})
 }

@@ -55,8 +55,8 @@ const (
 	longestReadPause = 10 * time.Second
 )
 
-// answeredLocked notes that one more master has answered or was lost. After the last one it seeds
-// the gathering's master, or gives up until a later tick.
+// answeredLocked notes that one more master has answered or was lost. After the last one it writes the registers to the
+// gathering's master, which admits it, or gives up until a later tick.
 func (g *gathering) answeredLocked() {
 	m, now := g.m, time.Now()
 	g.open--
@@ -65,7 +65,9 @@ func (g *gathering) answeredLocked() {
 	case !m.up || m.session != g.session: // session is written while m is not up
 	case fencing.Enough(g.read, len(m.p.masters), m.p.quorum):
 		m.member.read, m.member.pause = 0, 0
-		g.seedLocked(now)
+		var seed conn.Batch
+		membership.AddSeed(&seed, m.p.set.Description(), g.ticket, m.member.Shown, g.registers[:])
+		m.changeLocked(seed, now, func(reply resp.Reply) { m.member.admission.Seeded(g.ticket, reply.Number == 1) })
 	default:
 		m.member.busy, m.member.read = false, bits.OnesCount64(g.read)+1
 		m.member.pause = min(max(2*m.member.pause, firstReadPause), longestReadPause)
@@ -97,12 +99,4 @@ func (m *master) newReading(g *gathering) *maintenance {
 	}
 	e.lostLocked = g.answeredLocked
 	return e
-}
-
-// seedLocked writes the gathered registers to the master, and so admits it.
-func (g *gathering) seedLocked(now time.Time) {
-	var seed conn.Batch
-	m := g.m
-	membership.AddSeed(&seed, m.p.set.Description(), g.ticket, m.member.Shown, g.registers[:])
-	m.changeLocked(seed, now, func(reply resp.Reply) { m.member.admission.Seeded(g.ticket, reply.Number == 1) })
 }

@@ -77,12 +77,10 @@ func (m *master) notVotingNow() error {
 // votesFrom returns when the wait of a master that does not vote ends; zero: not known.
 func (m *master) votesFrom() time.Time {
 	switch {
-	case m.member.foreign != nil:
+	case m.member.foreign != nil, m.p.set != nil && m.member.admission.Next(time.Now()) != fencing.Wait:
 		return time.Time{}
 	case m.p.set == nil:
 		return m.server.VotesFrom
-	case m.member.admission.Next(time.Now()) != fencing.Wait:
-		return time.Time{}
 	}
 	_, until := m.member.admission.Ticket()
 	return until

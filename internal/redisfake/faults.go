@@ -30,10 +30,9 @@ func (s *Server) Clock(step time.Duration, faster float64) {
 type Snapshot map[string]value
 
 // Snapshot returns the present data.
-func (s *Server) Snapshot() Snapshot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return snapshotOf(s.data.values)
+func (s *Server) Snapshot() (data Snapshot) {
+	s.change(func() { data = snapshotOf(s.data.values) })
+	return data
 }
 
 func snapshotOf(values map[string]value) Snapshot {

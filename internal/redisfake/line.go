@@ -163,10 +163,9 @@ func wait(d *dataSet, keys, args []string) any {
 		if free && (first == token || how == "1") {
 			fence, err := q.grant()
 			if err != nil {
-				if errors.Is(err, errWrongType) {
-					return err
+				if !errors.Is(err, errWrongType) {
+					q.remove(token)
 				}
-				q.remove(token)
 				return err
 			}
 			d.set(q.name, token, int64(atoi(ttl)))
