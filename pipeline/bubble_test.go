@@ -156,7 +156,7 @@ func (b *bubble) requireBooksBalance() {
 	for _, m := range p.masters {
 		backlog, onWire, writes := 0, 0, 0
 		for i := range m.unsent {
-			backlog += m.unsent[i].left()
+			backlog += m.unsent[i].unsent()
 		}
 		for i := range m.flights {
 			onWire += m.flights[i].requests

@@ -65,7 +65,7 @@ type Outcome struct {
 	Fence           uint64
 	Granted, Stored uint64
 	PassedOn        int           // only for a Pass: how many masters gave the lock to another token, or notified one that it is left open
-	Held            int           // of a set or a reader: how many masters refused it because this very name is held
+	Held            int           // of a Set or a reader: how many masters refused it because this very name is held
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
 	Mismatched      bool          // masters of other sets leave no quorum, whatever happens; false if Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won
@@ -74,19 +74,19 @@ type Outcome struct {
 // A call is one caller's parked request.
 //
 //	waiting --a master's vote--> decided    (the voter writes out and signals done)
-//	        --its caller-------> abandoned  (nobody reads out; left to the collector)
+//	        --its caller-------> abandoned  (nobody reads out; the collector takes it)
 //
 // One compare-and-swap away from waiting decides between the two. A round drops a call before it
 // signals. Then the caller puts the call back into a pool, in Do or DoMany.
 type call struct {
 	req   Request
-	round uint64 // set when a round takes the call; guarded by Pipeline.mu
+	round uint64 // that has taken the call; guarded by Pipeline.mu
 	state atomic.Uint32
 	out   Outcome       // written by the voter before done
 	done  chan struct{} // capacity 1, one signal per use, for all of a DoMany; nil: nobody waits
 	among *together     // of one DoMany; nil: it is alone
 	to    Receiver      // given to Start; else nil
-	until time.Time     // the caller leaves then; zero: not known
+	until time.Time     // the caller goes away then; zero: not known
 
 	// The place in the queue; guarded by Pipeline.mu.
 	queued     bool

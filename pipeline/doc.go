@@ -28,7 +28,7 @@
 //	park on call.done                      serve: replies of the oldest <------- replies
 //	                                         flight
 //	                                       part.read: replies -> voteLocked
-//	wake, once <--------------------------- call.decide: the first vote that settles the verdict
+//	wake, once <--------------------------- call.decide: the first vote that decides it
 //	Outcome                                slower masters vote later, into the round only
 //
 // A caller forms and writes a round if enough masters have room for it. Else a reader does, once
@@ -51,7 +51,7 @@
 // # Who owns what
 //
 //	call           its caller; the round's while state is waiting; after the caller
-//	               left, nobody's (the collector's)
+//	               went away, nobody's (the collector's)
 //	queue          Pipeline.mu
 //	master         stated at each of its structs: Pipeline.mu guards most; only run writes
 //	               link and server, so run may read them without mu
@@ -195,13 +195,13 @@
 // has been formed meanwhile. Contended names stay out of MSETEX, and no MSETEX has a name twice. A
 // server that refuses often gets acquires singly for a while (optimism).
 //
-// The acquires of a set (Request.Joint) are neighbours in the queue, and stay together from there on: in
+// The acquires of a Set (Request.Joint) are neighbours in the queue, and stay together from there on: in
 // a round, in a command, when the obsolete requests of a late master are dropped, and when they are
 // repeated. Each master grants all of them or none, so they have the same votes. Otherwise each is an
-// acquire like others, with its own release. The script takes sets that MSETEX does not, by an MSETNX
+// acquire like others, with its own release. The script takes Sets that MSETEX does not, by an MSETNX
 // and a PEXPIRE for each name. Its answer says which name is held.
 //
-// A choice (Request.OneOf) stays together like a set. Each master grants the first free name of it, and answers for each
+// A choice (Request.OneOf) stays together like a Set. Each master grants the first free name of it, and answers for each
 // name that it is held, granted or not tried. At most one name wins, since a master grants one. After the last master's
 // answer, the round releases each name that did not win, but that a master granted or may have granted.
 //

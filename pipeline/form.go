@@ -92,8 +92,8 @@ func (p *Pipeline) roundTripLocked() time.Duration {
 	return took[min(p.quorum, len(took))-1]
 }
 
-// takeNextLocked takes the next call of a class into the round, or all of its set. It returns how many it took;
-// 0: it dropped them, since a caller leaves.
+// takeNextLocked takes the next call of a class into the round, or all of its joint request. It returns how many it took;
+// 0: it dropped them, since a caller goes away.
 func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken int) {
 	unit, leaves := 0, false
 	for c := l.first; c != nil && (unit == 0 || c.req.Joint != 0 && c.req.Joint == l.first.req.Joint); c = c.next {

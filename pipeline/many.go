@@ -10,7 +10,7 @@ import (
 )
 
 // DoMany is Do for several requests, but its caller parks once, until all are decided or ctx ends. The requests
-// are queued together, so that they share rounds. A set (Request.Joint) stays in one round: each master grants all
+// are queued together, so that they share rounds. A Set (Request.Joint) stays in one round: each master grants all
 // of it or none, so its requests have the same votes. Of a choice (Request.OneOf) each master grants the first
 // free name. At the end DoMany calls each for every request, in order, with the results that Do would return.
 // The outcome may be used until each returns.
@@ -74,17 +74,17 @@ func (p *Pipeline) abandonAll(ctx context.Context, t *together) (abandons int) {
 
 // A together is the calls of one DoMany: their caller parks once.
 type together struct {
-	calls []call
-	errs  []error       // by call: why it will not be decided
-	left  atomic.Int32  // calls that may be decided, and 1 until all are queued
-	done  chan struct{} // capacity 1, signalled by the decision that leaves none
+	calls     []call
+	errs      []error       // by call: why it will not be decided
+	undecided atomic.Int32  // calls that may be decided, and 1 until all are queued
+	done      chan struct{} // capacity 1, signalled by the last decision
 }
 
 func (t *together) begin(ctx context.Context, reqs []Request) {
 	t.calls = slices.Grow(t.calls[:0], len(reqs))[:len(reqs)]
 	t.errs = slices.Grow(t.errs[:0], len(reqs))[:len(reqs)]
 	clear(t.errs)
-	t.left.Store(int32(len(reqs)) + 1)
+	t.undecided.Store(int32(len(reqs)) + 1)
 	var until time.Time
 	if ctx.Done() != nil { // as in Do
 		until, _ = ctx.Deadline()
@@ -102,5 +102,5 @@ func (t *together) refuse(i int, err error) {
 	}
 }
 
-// less takes n calls off, and reports whether none is left.
-func (t *together) less(n int) bool { return t.left.Add(int32(-n)) == 0 }
+// less takes n calls off, and reports whether that was the last.
+func (t *together) less(n int) bool { return t.undecided.Add(int32(-n)) == 0 }

@@ -163,11 +163,11 @@ func (p *Pipeline) foreignLocked() (n int, mismatched bool) {
 // wait, looks are rarer: they find out whether another client has admitted the master. Without fencing,
 // looks go to all masters while one is foreign: the others' last looks may be old.
 func (m *master) admitLocked(now time.Time) {
-	settled := m.member.admission.Admitted()
+	admitted := m.member.admission.Admitted()
 	if n, _ := m.p.foreignLocked(); m.p.set == nil {
-		settled = n == 0
+		admitted = n == 0
 	}
-	if settled || m.member.busy || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
+	if admitted || m.member.busy || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
 		return
 	}
 	m.member.lookedAt = now

@@ -302,7 +302,7 @@ func TestPauseBoundsTheRoundsThatAreAskedForTwice(t *testing.T) {
 }
 
 func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
-	m := &master{link: link{dialect: allNative, optimism: optimism{left: 2}}}
+	m := &master{link: link{dialect: allNative, optimism: optimism{rounds: 2}}}
 	for _, c := range []struct {
 		acquires, contended, releases, left int
 	}{{0, 0, 100, 2}, {conn.FoldFrom - 1, 100, 100, 2}, {conn.FoldFrom, 0, 0, 1}, {100, 0, 0, 0}} {
@@ -316,6 +316,6 @@ func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
 		add(c.contended, Request{Op: Acquire, Contended: true})
 		add(c.releases, Request{Op: Release})
 		m.dialectLocked(r)
-		require.Equal(t, c.left, m.optimism.left, "%+v", c)
+		require.Equal(t, c.left, m.optimism.rounds, "%+v", c)
 	}
 }

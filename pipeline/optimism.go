@@ -29,8 +29,8 @@ func (m *master) tryNative(name, t string) error {
 // mostPause, and half as many after each success. So if every batch would be refused, the acquires
 // of one round in mostPause are sent twice.
 type optimism struct {
-	pause int // the next pause, in rounds; less than leastPause counts as leastPause
-	left  int // rounds left of this pause
+	pause  int // the next pause, in rounds; less than leastPause counts as leastPause
+	rounds int // of this pause, still to come
 }
 
 const (
@@ -40,22 +40,22 @@ const (
 
 // takes reports whether the next batch of acquires is asked for at once.
 func (o *optimism) takes() bool {
-	if o.left == 0 {
+	if o.rounds == 0 {
 		return true
 	}
-	o.left--
+	o.rounds--
 	return false
 }
 
 func (o *optimism) refused() {
-	if o.left == 0 { // else the batch was on the wire when the pause began
+	if o.rounds == 0 { // else the batch was on the wire when the pause began
 		o.pause = min(max(2*o.pause, leastPause), mostPause)
-		o.left = o.pause
+		o.rounds = o.pause
 	}
 }
 
 func (o *optimism) granted() {
-	if o.left == 0 {
+	if o.rounds == 0 {
 		o.pause /= 2
 	}
 }

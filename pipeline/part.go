@@ -82,7 +82,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 	return parts, slices.Compact(spared)
 }
 
-// keepHalves takes the tokens of each partly obsolete set out of obsolete: a set is sent as a whole, or not at all.
+// keepHalves takes the tokens of each partly obsolete Set out of obsolete: a Set is sent as a whole, or not at all.
 // A choice is over as soon as one of its names is released: all of its tokens are obsolete.
 func (p *part) keepHalves(obsolete map[string]bool) {
 	for i := 0; i < len(p.Entries); {
@@ -173,7 +173,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	from, to := p.EntriesOf(c)
 	v := &m.votes
 	p.Votes(c, reply, v)
-	if p.Commands[c].Kind == conn.KindMsetex && conn.UnitEnd(p.Entries, from) < to { // a set by itself says nothing about batches
+	if p.Commands[c].Kind == conn.KindMsetex && conn.UnitEnd(p.Entries, from) < to { // a Set by itself says nothing about batches
 		switch v.Of[0].Says {
 		case quorum.Granted:
 			a.taken++
@@ -302,8 +302,8 @@ func (p *part) fit(most int) (end, requests int) {
 	return end, requests
 }
 
-// left returns how many requests have not been sent.
-func (p *part) left() int { return len(p.Entries) - p.before(p.next) }
+// unsent returns how many requests have not been sent.
+func (p *part) unsent() int { return len(p.Entries) - p.before(p.next) }
 
 // before returns how many entries the commands before command c carry.
 func (p *part) before(c int) int {

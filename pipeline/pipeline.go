@@ -199,17 +199,17 @@ func errorsOf(causes []MasterError) (errs []error) {
 // checkStart refuses to start without a majority, and with a configuration that waiting cannot mend.
 func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	e := &StartError{Admitted: p.up, Quorum: p.quorum, Masters: len(p.masters)}
-	left := len(p.masters)
+	usable := len(p.masters)
 	for i, err := range errs {
 		if err != nil {
 			e.Causes = append(e.Causes, MasterError{Master: p.masters[i].address, Err: err})
 			e.Misconfigured = e.Misconfigured || errors.Is(err, errSameServer) || strings.Contains(err.Error(), noDatabase)
 			if errors.As(err, new(refusal)) {
-				left--
+				usable--
 			}
 		}
 	}
-	e.Misconfigured = e.Misconfigured || left < p.quorum
+	e.Misconfigured = e.Misconfigured || usable < p.quorum
 	if e.Misconfigured || p.up < p.quorum {
 		return oneline.Join(e, ctx.Err())
 	}
@@ -324,7 +324,7 @@ func (p *Pipeline) push(c *call) error {
 	return err
 }
 
-// count counts an acquire, or the n acquires of a set, before its caller waits for the mutex. Otherwise callers beyond
+// count counts an acquire, or the n acquires of a joint request, before its caller waits for the mutex. Otherwise callers beyond
 // the limit would wait there without a bound, in competition with the goroutines that serve calls.
 func (p *Pipeline) count(req *Request, n int) error {
 	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.cfg.Queue) { // calls that do fit must not find these n counted meanwhile
@@ -383,7 +383,7 @@ func (p *Pipeline) ticks() {
 	}
 }
 
-// abandon drops a call whose caller has left. An acquire that was sent is followed by its release, and a Wait that
+// abandon drops a call whose caller has gone away. An acquire that was sent is followed by its release, and a Wait that
 // joins a line by its pass. For a Wait that stays in line, the owner sends the pass: it knows the Origin of the join.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()

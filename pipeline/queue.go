@@ -68,14 +68,14 @@ func (q *queue) len() (n int) {
 
 // shares returns how many calls of each class a round of at most most takes.
 func (q *queue) shares(most int) (shares [classes]int) {
-	part, left := most/keptPart, most
+	part, room := most/keptPart, most
 	for i := range q.classes {
-		room := left
+		share := room
 		for _, later := range q.classes[i+1:] {
-			room -= min(later.n, part)
+			share -= min(later.n, part)
 		}
-		shares[i] = min(q.classes[i].n, room)
-		left -= shares[i]
+		shares[i] = min(q.classes[i].n, share)
+		room -= shares[i]
 	}
 	return shares
 }

@@ -134,16 +134,16 @@ func (m *master) removeFlightLocked(f *flight, now time.Time) {
 func (m *master) paceLocked() { m.window, m.budget = m.pace.Window(), m.pace.Budget() }
 
 // notePendingLocked notes the releases that failed. After a connection died, it also notes releases
-// whose acquire may still be executed, and passes that left their token in line: for a while the
+// whose acquire may still be executed, and passes whose token lingers in line: for a while the
 // master may count the dead connection as a listener, and pass a lock to the token.
 func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
 		m.pending.Add(&f.part.Entries[i], now)
 	}
-	left := f.part.r.lined && f.part.Channel == "" && m.why == nil
-	if m.pending.InDoubt() || left {
-		f.part.releases(f.first, f.end, func(q *Request) { m.pending.Sent(q, now, left && q.Op == Pass) })
+	lingers := f.part.r.lined && f.part.Channel == "" && m.why == nil
+	if m.pending.InDoubt() || lingers {
+		f.part.releases(f.first, f.end, func(q *Request) { m.pending.Sent(q, now, lingers && q.Op == Pass) })
 	}
 }
 

@@ -20,7 +20,7 @@ type round struct {
 	masters []*master     // of the pipeline
 	entries []Request     // releases first, then extends, then acquires; fixed once it is formed
 	fenced  bool          // the acquires are fenced
-	sets    int           // acquires that MSETEX may carry
+	plain   int           // acquires that MSETEX may carry
 	foreign bool          // masters of other sets leave no quorum
 	lined   bool          // it has a Wait or a Pass
 	intends bool          // it has an Intend
@@ -35,7 +35,7 @@ type round struct {
 	grants  []uint64      // by entry and master: the fencing token granted; empty without fencing
 	causes  []error       // by entry and master: why a master that was asked gave no vote; empty: all gave one
 	listed  []MasterError // the causes of the masters that were not asked; nil: nobody needed them yet
-	open    int           // masters that have not left; the last one recycles the round
+	open    int           // masters that have not left it; the last one recycles the round
 }
 
 // A ballot has the masters' votes on an entry.
@@ -43,7 +43,7 @@ type ballot struct {
 	tally    quorum.Tally
 	granted  uint64 // the masters that granted, one bit each
 	passedOn uint8  // how many masters passed the lock on
-	held     uint8  // of a set or a reader: how many masters refused it for this name
+	held     uint8  // of a Set or a reader: how many masters refused it for this name
 	unknown  uint64 // the masters with an unknown vote, one bit each
 }
 
@@ -56,7 +56,7 @@ func (r *round) add(c *call) {
 	r.entries = append(r.entries, c.req)
 	r.heals = r.heals || c.req.Heal
 	if c.req.Op == Acquire && !c.req.Contended && !c.req.Shared && !c.req.OneOf {
-		r.sets++
+		r.plain++
 	}
 	if c.req.Op == Wait || c.req.Op == Pass {
 		r.lined = true
@@ -83,7 +83,7 @@ func (r *round) begin(asked int) {
 	}
 	if asked < len(r.masters) {
 		for i := range r.entries {
-			r.settleLocked(i)
+			r.decideLocked(i)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 		r.ballots[i].granted |= 1 << m.index
 	}
 	r.ballots[i].tally.Add(v)
-	r.settleLocked(i)
+	r.decideLocked(i)
 }
 
 // unknownLocked counts a vote that is neither a yes nor a no.
@@ -114,10 +114,10 @@ func (r *round) unknownLocked(m *master, i int, cause error) {
 	b := &r.ballots[i]
 	b.tally.Add(quorum.Unknown)
 	b.unknown |= 1 << m.index
-	r.settleLocked(i)
+	r.decideLocked(i)
 }
 
-func (r *round) settleLocked(i int) {
+func (r *round) decideLocked(i int) {
 	c := r.calls[i]
 	if c == nil {
 		return

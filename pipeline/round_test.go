@@ -226,7 +226,7 @@ func TestFailedCommandsAreUnknownVotesAndNameTheirReleases(t *testing.T) {
 		require.Equal(t, []string{[]string{"b", "d"}[p.next/2]}, releases)
 		p.fail(r.masters[0], p.next, end, errTest)
 		p.next = end
-		require.Equal(t, 4-end, p.left())
+		require.Equal(t, 4-end, p.unsent())
 	}
 	for _, c := range calls {
 		require.True(t, c.woken())

@@ -49,7 +49,7 @@ func (m *master) takeLocked(r *round, now time.Time) {
 
 // dialectLocked returns the dialect in which the master is sent a round.
 func (m *master) dialectLocked(r *round) conn.Dialect {
-	if m.dialect&conn.Msetex != 0 && !r.fenced && r.sets >= conn.FoldFrom && !m.optimism.takes() {
+	if m.dialect&conn.Msetex != 0 && !r.fenced && r.plain >= conn.FoldFrom && !m.optimism.takes() {
 		return m.dialect &^ conn.Msetex
 	}
 	return m.dialect
@@ -93,7 +93,7 @@ func (m *master) compactLocked() {
 	m.unsent, m.compacting = append(rest, m.unsent...), false
 	m.backlog = 0
 	for i := range m.unsent {
-		m.backlog += m.unsent[i].left()
+		m.backlog += m.unsent[i].unsent()
 	}
 }
 

@@ -139,7 +139,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a release that a dead connection carried is sent once", file: "pipeline/receive.go",
-		old: "if m.pending.InDoubt() || left {", new: "if left {",
+		old: "if m.pending.InDoubt() || lingers {", new: "if lingers {",
 		tests: "pipeline TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease",
 	},
 	{
