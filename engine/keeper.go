@@ -12,7 +12,7 @@ import (
 )
 
 // A keeper serves all leases that are kept alive, awaited, or whose Done or Context is used. It has one
-// goroutine, one timer and one heap for all of them. It hands renewals that are due at about the same time to
+// goroutine, one timer and one heap for all of them. It gives renewals that are due at about the same time to
 // the pipeline together, so they share rounds.
 type keeper struct {
 	e      *Engine

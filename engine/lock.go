@@ -20,7 +20,7 @@ import (
 // was handed over to another holder in this process. Every method reads the clock itself, so a process
 // that was stopped finds a loss at its first call, even before the timer behind Done fires.
 //
-// A nil Lock is not held, and its methods say so: a deferred Release may run before the look at Acquire's error.
+// A nil Lock is not held, and its methods say so: a deferred Release may run before Acquire's error is checked.
 type Lock struct {
 	lease *lease
 	fence uint64 // fixed; 0: none
