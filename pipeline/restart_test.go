@@ -61,7 +61,7 @@ func (f *fake) firstInfo(t *testing.T, since time.Time) time.Time {
 	return time.Time{}
 }
 
-func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
+func TestMasterRestartedEmptyWithinALeaseMakesNoSecondHolder(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
 		b.fakes[2].leave()
 		b.cycle("meets the cut")

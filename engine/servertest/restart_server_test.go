@@ -19,7 +19,7 @@ import (
 // shortWait makes the wait after a restart 9 s. A master restarts within the 8 s of a lease.
 func shortWait(c *engine.Config) { c.MaxTTL, c.TTL = 8*time.Second, 8*time.Second }
 
-func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
+func TestMasterRestartedEmptyWithinALeaseMakesNoSecondHolder(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
 	holder, links := bent(t, masters, shortWait)

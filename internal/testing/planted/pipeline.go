@@ -85,7 +85,7 @@ var pipelines = []fault{
 	{
 		what: "a master that waits is asked for locks, and its votes count", file: "pipeline/send.go",
 		old: "case cause != nil && (", new: "case cause != nil && m.p.set != nil && (",
-		tests: "pipeline TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder",
+		tests: "pipeline TestMasterRestartedEmptyWithinALeaseMakesNoSecondHolder",
 	},
 	{
 		what: "a master that had caught up is taken for left out", file: "pipeline/send.go",

@@ -123,11 +123,11 @@ func (w *world) cut() bool {
 	}
 	w.up = false
 	w.dead = append(w.dead, dead{commands: w.wire})
-	leftOut := w.round + 1
+	skipped := w.round + 1
 	if w.fault == "left out too early" {
-		leftOut--
+		skipped--
 	}
-	w.r.LeaveOut(leftOut)
+	w.r.LeaveOut(skipped)
 	if len(w.wire) > 0 && w.fault != "nothing in doubt" {
 		w.r.Died(w.wire[0].round, w.wire[len(w.wire)-1].round)
 	}
