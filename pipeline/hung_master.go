@@ -35,12 +35,12 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 	if s.LastRead.After(since) {
 		since = s.LastRead
 	}
-	until, hung := checkAgain(p.cfg.Timeout, since, s.Until, m.checked, now)
+	until, hung := checkAgain(p.cfg.Timeout, since, s.Until, m.rechecked, now)
 	if hung {
 		return now, errHung
 	}
 	if !now.Before(since.Add(p.cfg.Timeout)) {
-		m.checked = since
+		m.rechecked = since
 	}
 	return until, nil
 }
