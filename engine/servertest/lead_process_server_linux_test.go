@@ -21,14 +21,14 @@ func TestLeaderProcessStoppedForLongerThanItsLeaseIsSecondAndOnlyTheFenceRefuses
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	e := open(t, masters, fenced)
-	first, lines := start(t, leaderEnv, append(masters, at))
+	first, lines := redistest.StartSelf(t, leaderEnv, append(masters, at))
 	var older uint64
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	_, err = fmt.Sscanf(line, "leads %d\n", &older)
 	require.NoError(t, err, line)
 
-	stop(t, first)
+	redistest.StopProcess(t, first)
 	require.NoError(t, e.Lead(t.Context(), "name", 20*time.Second, func(ctx context.Context, lock *engine.Lock) error {
 		require.Greater(t, lock.Fence(), older)
 		require.NoError(t, client.Do(ctx, client.B().Set().Key("plain").Value("second").Build()).Error())

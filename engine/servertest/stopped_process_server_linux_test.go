@@ -1,21 +1,14 @@
 package servertest
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"muxlock/engine"
-	"muxlock/internal/child"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -23,7 +16,7 @@ func TestHolderProcessStoppedForLongerThanItsLeaseFindsOutAtItsFirstCall(t *test
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
 	other := open(t, masters)
-	holder, lines := start(t, holderEnv, masters)
+	holder, lines := redistest.StartSelf(t, holderEnv, masters)
 	for _, want := range []string{"held\n", "kept\n"} {
 		line, err := lines.ReadString('\n')
 		require.NoError(t, err)
@@ -32,7 +25,7 @@ func TestHolderProcessStoppedForLongerThanItsLeaseFindsOutAtItsFirstCall(t *test
 	_, err := other.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrTaken, "it is kept alive")
 
-	stop(t, holder)
+	redistest.StopProcess(t, holder)
 	lock, err := other.Acquire(t.Context(), "name", 20*time.Second)
 	taken := time.Now()
 	require.NoError(t, err)
@@ -59,41 +52,14 @@ func TestHolderProcessStoppedForLongerThanItsLeaseFindsOutAtItsFirstCall(t *test
 func TestProcessStoppedUnderLoadSetsNoMasterAside(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	callers, lines := start(t, loadEnv, masters)
+	callers, lines := redistest.StartSelf(t, loadEnv, masters)
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "under load\n", line)
-	stop(t, callers)
+	redistest.StopProcess(t, callers)
 	time.Sleep(loadTimeout * 3 / 2) // this is the fault: nobody reads for longer than masters may take
 	require.NoError(t, callers.Signal(syscall.SIGCONT))
 	line, err = lines.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "stopped, 0 failed, 0 set aside\n", line)
-}
-
-// start starts this test binary as a process of its own, with the masters in env. It ends with the test.
-func start(t *testing.T, env string, masters []*redisserver.Server) (*os.Process, *bufio.Reader) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), env+"="+strings.Join(redistest.Addrs(masters), ","))
-	cmd.Stderr = os.Stderr
-	out, in, err := os.Pipe() // StdoutPipe would be closed when the process ends, read or not
-	require.NoError(t, err)
-	cmd.Stdout = in
-	ended, err := child.Start(cmd)
-	require.NoError(t, err)
-	require.NoError(t, in.Close())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		_ = out.Close()
-	})
-	return cmd.Process, bufio.NewReader(out)
-}
-
-// stop stops a process, and waits until it is.
-func stop(t *testing.T, p *os.Process) {
-	t.Helper()
-	require.NoError(t, p.Signal(syscall.SIGSTOP))
-	require.NoError(t, unix.Waitid(unix.P_PID, p.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil))
 }
