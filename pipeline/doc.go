@@ -92,7 +92,7 @@
 //	hung_master, setaside          finding a hung master, and taking it out of rounds
 //	resting                        a master whose idle connection ended
 //	pending_batch                  sending pending releases
-//	await, inspect                 waiting for a name, or for a quorum; a name's value, for people
+//	await, inspect, ready          waiting for a name; a name's value, for people; waiting for a quorum
 //
 // # A master that does not answer
 //
