@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"muxlock/internal/clock"
@@ -74,11 +73,6 @@ func (c *contender) admit(ctx context.Context, key string, ttl time.Duration) (e
 	return nil
 }
 
-// failed returns the error of an acquire that has no lock.
-func (c *contender) failed(why error) error {
-	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, c.e.unlessKnown(c.name, errUnanswered, why))
-}
-
 // enter makes c the contender for a name, or returns a lock that it was given in this process.
 func (c *contender) enter(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	key, err := c.e.cfg.key(name)
@@ -106,21 +100,4 @@ func (c *contender) quit(why error) error {
 	why = c.e.unlessKnown(c.name, errUnanswered, why)
 	c.state.stopContending(c.turn.yieldFirst)
 	return why
-}
-
-// unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.
-// The reason is the last one known for the name, else the masters' state (with the masters that are away),
-// else otherwise.
-func (e *Engine) unlessKnown(name string, otherwise, err error) error {
-	if errors.Is(err, ErrNotAcquired) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	var missing *NotReadyError
-	switch why := e.names.why(name); {
-	case why != ErrTaken && errors.As(e.masters.at(name).Ready(ended), &missing):
-		return oneline.Join(fmt.Errorf("%w: %w: %w", ErrNoQuorum, ErrNotAcquired, missing), err)
-	case why != nil:
-		return oneline.Join(fmt.Errorf("%w: %w", why, ErrNotAcquired), err)
-	}
-	return oneline.Join(otherwise, err)
 }

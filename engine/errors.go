@@ -58,13 +58,6 @@ var (
 	ErrClosed = pipeline.ErrClosed
 )
 
-var (
-	// errTakenHere refuses a TryAcquire without asking the masters.
-	errTakenHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
-	// errUnanswered is for an acquire whose ctx ended before any attempt at the name was decided.
-	errUnanswered = fmt.Errorf("%w answered in time: %w", ErrNoQuorum, ErrNotAcquired)
-)
-
 // MasterError says why one master gave no vote. It is a value, for errors.As with a *MasterError.
 //
 //	type MasterError struct {

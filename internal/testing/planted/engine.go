@@ -438,7 +438,7 @@ var engines = []fault{
 		tests: "engine TestPlaceThatAMasterLostIsGivenUpForAnother",
 	},
 	{
-		what: "the first in line does not watch the name", file: "internal/line/answer.go",
+		what: "the first in line does not watch the name", file: "internal/line/waiter_answer.go",
 		old: "c.Watch = a.Rank == 0 &&", new: "c.Watch = a.Rank < 0 &&",
 		tests: "internal/line TestFirstInLineWatchesTheName",
 	},

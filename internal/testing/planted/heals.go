@@ -103,7 +103,7 @@ var heals = []fault{
 		tests: "engine TestVotesThatAreSplitAreSettled",
 	},
 	{
-		what: "a waiter that finds a quorum free does not ask at once", file: "internal/line/answer.go",
+		what: "a waiter that finds a quorum free does not ask at once", file: "internal/line/waiter_answer.go",
 		old: "c.Again, c.From, c.To = true, 0, 0", new: "_ = c",
 		tests: "internal/line TestWaiterWhoMayTakeTheRestDoesNotYield",
 	},

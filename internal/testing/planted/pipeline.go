@@ -238,7 +238,7 @@ var pipelines = []fault{
 		tests: "pipeline TestSessionNeverDialsAgain",
 	},
 	{
-		what: "a master that is away is dialled all the time", file: "pipeline/internal/conn/dial.go",
+		what: "a master that is away is dialled all the time", file: "pipeline/internal/conn/redial.go",
 		old: "*pause = min(2**pause, redlock.LongestRedial)", new: "*pause = min(*pause, redlock.LongestRedial)",
 		tests: "pipeline TestSilentAndRefusedDialsAreRetriedWithGrowingPauses",
 	},
