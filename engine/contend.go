@@ -83,6 +83,7 @@ func (c *contender) attempt(ctx context.Context) (*Lock, step, error) {
 // conclude returns the lock of a won attempt. It undoes a failed attempt, and returns the next step with the reason.
 func (c *contender) conclude(req *pipeline.Request, out *pipeline.Outcome, next step, start clock.Instant) (*Lock, step) {
 	if next.hold {
+		c.others.refused = out.Tally.Refused > 0
 		lock := grant(c.e, c.state, *req, int(out.Tally.Granted), start, clock.Now())
 		err := c.take([]*shard{c.state.shard}, lock)
 		if err == nil {

@@ -35,6 +35,7 @@ type ownTurn struct {
 // others is what a contender knows of other processes that want the name.
 type others struct {
 	crowded bool // one held the lock, or asked for it
+	refused bool // the attempt that won, by some masters
 	gaps    int  // gaps kept for strangers so far
 }
 

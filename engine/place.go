@@ -263,7 +263,7 @@ func (p *place) watch() {
 	if err == nil {
 		err = e.masters.at(p.c.name).Await(p.ctx, p.c.name, e.cfg.RetryHeld)
 	}
-	if err == nil && to > 0 {
+	if err == nil {
 		err = e.pause(p.ctx, redlock.Jitter(from, to, fastrand.Uint32n)+gap)
 	}
 	p.mu.Lock()

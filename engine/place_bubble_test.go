@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -349,6 +350,36 @@ func TestFirstInLineWatchesTheName(t *testing.T) {
 		require.GreaterOrEqual(t, l.times()[1].Sub(l.times()[0]), line.ShortHold)
 		require.LessOrEqual(t, l.times()[1].Sub(l.times()[0]), line.ShortHold+5*time.Millisecond)
 	})
+}
+
+func TestFirstInLineIsAsFastAsAProcessThatComesBackAtOnce(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		return all(pipeline.Answer{Kind: line.InLine, Rank: 0, Value: fmt.Sprintf("AAAAAAAAAAAAAAAAAAAAA%d==@other", n)})
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(100 * time.Millisecond)
+		require.True(t, l.requests()[1].Line.Queued, "it may have been a renewal")
+		for n := 2; n < 10; n++ {
+			require.False(t, l.requests()[n].Line.Queued, n)
+			require.LessOrEqual(t, l.times()[n].Sub(l.times()[n-1]), 2*time.Millisecond, n)
+		}
+		requireOpen(t, got, "others have it")
+	})
+}
+
+func TestWhoWonBesideOthersPassesTheLockOn(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(e10)) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			require.NoError(t, requireGot(t, got).Release(t.Context()))
+			for _, yes := range []uint8{5, 4} {
+				before := len(l.passed())
+				l.set(func() { l.yes = yes })
+				lock, err := e.Acquire(t.Context(), "another", 0)
+				require.NoError(t, err)
+				require.NoError(t, lock.Release(t.Context()))
+				require.Equal(t, 5-int(yes), len(l.passed())-before)
+			}
+		})
 }
 
 func TestWhoLeavesTheLineSaysOnceWhyThereIsNoLock(t *testing.T) {

@@ -31,6 +31,7 @@ func (c *contender) takeLocked(lock *Lock, now clock.Instant) {
 	l.kind, l.holders, lock.since = c.kind, append(l.holders, lock), now
 	n.Take(l)
 	n.failed = nil
+	n.lined = n.lined || c.others.refused && kinds[c.kind].passedOn // else the next release would not serve them
 	if c.mayComeBack() && l != c.turn.inherited {
 		n.courtesy = c.intents.owed(now, n.courtesy)
 	}

@@ -10,6 +10,14 @@ const (
 	// LeastTTL is the least lease of a waiter in line: of a shorter one too little is left.
 	LeastTTL = 10 * time.Millisecond
 
+	// ShortHold is for how long a lock is held or awaited before that costs a command: most holds are over by then.
+	ShortHold = 5 * time.Millisecond
+	// OpenFor is for how long a holder leaves the name to strangers: waiters that are told so delay by it.
+	OpenFor = 10 * time.Millisecond
+
+	shortestStray = 2 * time.Millisecond // a waiter waits for missing grants
+	longestStray  = 300 * time.Millisecond
+
 	leastStay    = 8 * time.Millisecond
 	shortestStay = 500 * time.Millisecond
 	longestStay  = time.Second // nobody sleeps beside a free name for longer, though he does not know that he is the first

@@ -36,7 +36,8 @@ type Waiter[K cmp.Ordered, T Time[T]] struct {
 	opened          T    // when the waiter may take a name that its holder left open; zero: no master said so
 	missing         bool // at a master, which had the token in line
 	watching        bool
-	overtaken       bool // somebody took the name after a watch: it is not passed on
+	awaited         K    // whose release the last watch awaited
+	overtaken       bool // another took the name after a watch: it is not passed on
 	rank            int  // the lowest heard while the name was free; 0: none yet, or the first
 	repeats         int  // requests after split votes
 	before          []K  // Values of the token before
@@ -74,16 +75,8 @@ type Command[K any] struct {
 	Nobody   bool
 }
 
-const (
-	// ShortHold is for how long a lock is held or awaited before that costs a command: most holds are over by then.
-	ShortHold = 5 * time.Millisecond
-	// OpenFor is for how long a holder leaves the name to strangers: waiters that are told so delay by it.
-	OpenFor = 10 * time.Millisecond
-
-	shortestStray = 2 * time.Millisecond // a waiter waits for missing grants
-	longestStray  = 300 * time.Millisecond
-	mostRepeats   = 4
-)
+// mostRepeats is how many requests of a leader follow on split votes.
+const mostRepeats = 4
 
 // Join returns a waiter with a fresh token. The token of w, if any, was given up.
 func (w *Waiter[K, T]) Join(own K) Waiter[K, T] {
@@ -116,13 +109,17 @@ func (w *Waiter[K, T]) isOpen() bool { return w.opened != *new(T) }
 
 // Watch returns how long to wait before a watch of the name, and between which times after it, since not every release passes
 // the name on. word is what the holder's message that the name is left open may take. Readers pass nothing on. Nor does a
-// process that was never refused: it comes back sooner than that.
+// process that was never refused, and it comes back at once. Then the waiter is as fast, and asks to be granted.
 func (w *Waiter[K, T]) Watch(readers K, word, spread time.Duration) (first, from, to time.Duration) {
-	if slices.Contains(w.Values, readers) {
+	var nobody K
+	holder, _ := most(w.Values, nobody)
+	w.overtaken = w.awaited != nobody && holder != nobody && holder != w.awaited
+	w.awaited = holder
+	switch {
+	case slices.Contains(w.Values, readers):
 		return 0, 0, 0
-	}
-	if w.overtaken {
-		word = 0
+	case w.overtaken:
+		return 0, 0, 0
 	}
 	return ShortHold, word, word + spread
 }
@@ -130,7 +127,7 @@ func (w *Waiter[K, T]) Watch(readers K, word, spread time.Duration) (first, from
 // Watched is the end of a watch: the name may be free, or the watch has failed.
 func (w *Waiter[K, T]) Watched(free bool) (c Command[K]) {
 	if w.watching = false; free && !w.isOpen() {
-		w.overtaken, c.Again = true, true // unless it gets the name now
+		c.Again, w.may = true, w.overtaken
 	}
 	return c
 }

@@ -4,8 +4,18 @@ package main
 var heals = []fault{
 	{
 		what: "an alarm asks to be granted", file: "internal/line/waiter.go",
-		old: "w.overtaken, c.Again = true, true", new: "w.overtaken, c.Again, w.may = true, true, true",
+		old: "c.Again, w.may = true, w.overtaken", new: "c.Again, w.may = true, true",
 		tests: "internal/line TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted",
+	},
+	{
+		what: "the first in line is slower than a process that comes back at once", file: "internal/line/waiter.go",
+		old: "return 0, 0, 0\n\t}\n\treturn ShortHold", new: "}\n\treturn ShortHold",
+		tests: "internal/line TestFirstInLineWatchesTheName",
+	},
+	{
+		what: "who won beside others who were refused does not pass the lock on", file: "engine/take.go",
+		old: "n.lined || c.others.refused &&", new: "n.lined || false &&",
+		tests: "engine TestWhoWonBesideOthersPassesTheLockOn",
 	},
 	{
 		what: "the end of a master's wait is seen at the next tick", file: "pipeline/pipeline.go",
