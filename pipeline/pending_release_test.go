@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,6 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
-	"muxlock/scripts"
 )
 
 // Pending releases must be sent whatever else goes on.
@@ -51,10 +51,10 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 		f.cut()
 		f.set(func() { f.delay = 50 * time.Millisecond })
 		b.cycle("meets the cut")
-		for len(f.commands(scripts.Batch.SHA1)) < 2 { // it sends the release of the last call
+		onTrial := func(arg string) bool { return strings.HasPrefix(arg, ReservedPrefix+"trial:") }
+		for !slices.ContainsFunc(f.since(before), func(l logged) bool { return slices.ContainsFunc(l.args, onTrial) }) {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
 		require.Equal(t, 2, b.up(), "the trial is under way")
 		_, err := b.release("held", origin)
 		require.NoError(t, err)
