@@ -257,13 +257,16 @@ func (p *place) heedLocked(do line.Command[string]) {
 func (p *place) watch() {
 	e, gap := p.c.e, p.c.gap()
 	p.mu.Lock()
-	first, from, to := p.waiter.Watch(pipeline.Readers, finest, e.masters.spread())
+	first := p.waiter.Watch(pipeline.Readers)
 	p.mu.Unlock()
 	err := e.pause(p.ctx, first)
 	if err == nil {
 		err = e.masters.at(p.c.name).Await(p.ctx, p.c.name, e.cfg.RetryHeld)
 	}
 	if err == nil {
+		p.mu.Lock()
+		from, to := p.waiter.Alarmed(pipeline.Readers, finest, e.masters.spread())
+		p.mu.Unlock()
 		err = e.pause(p.ctx, redlock.Jitter(from, to, fastrand.Uint32n)+gap)
 	}
 	p.mu.Lock()

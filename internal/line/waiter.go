@@ -36,8 +36,8 @@ type Waiter[K cmp.Ordered, T Time[T]] struct {
 	opened          T    // when the waiter may take a name that its holder left open; zero: no master said so
 	missing         bool // at a master, which had the token in line
 	watching        bool
-	awaited         K    // whose release the last watch awaited
-	overtaken       bool // another took the name after a watch: it is not passed on
+	awaited         K    // who had the name at the last alarm
+	overtaken       bool // and another at the one before: it is not passed on
 	rank            int  // the lowest heard while the name was free; 0: none yet, or the first
 	repeats         int  // requests after split votes
 	before          []K  // Values of the token before
@@ -107,21 +107,27 @@ func (w *Waiter[K, T]) Request(now T) (r Request, next time.Duration) {
 
 func (w *Waiter[K, T]) isOpen() bool { return w.opened != *new(T) }
 
-// Watch returns how long to wait before a watch of the name, and between which times after it, since not every release passes
-// the name on. word is what the holder's message that the name is left open may take. Readers pass nothing on. Nor does a
-// process that was never refused, and it comes back at once. Then the waiter is as fast, and asks to be granted.
-func (w *Waiter[K, T]) Watch(readers K, word, spread time.Duration) (first, from, to time.Duration) {
-	var nobody K
-	holder, _ := most(w.Values, nobody)
-	w.overtaken = w.awaited != nobody && holder != nobody && holder != w.awaited
-	w.awaited = holder
-	switch {
-	case slices.Contains(w.Values, readers):
-		return 0, 0, 0
-	case w.overtaken:
-		return 0, 0, 0
+// Watch returns how long to wait before a watch of the name.
+func (w *Waiter[K, T]) Watch(readers K) time.Duration {
+	if w.overtaken || slices.Contains(w.Values, readers) {
+		return 0
 	}
-	return ShortHold, word, word + spread
+	return ShortHold
+}
+
+// Alarmed returns between which times to wait after an alarm, since not every release passes the name on. word is what the
+// holder's message that the name is left open may take. Readers pass nothing on. Nor does a process that was never refused,
+// and it comes back at once. Then the waiter is as fast, and asks to be granted.
+func (w *Waiter[K, T]) Alarmed(readers K, word, spread time.Duration) (from, to time.Duration) {
+	var nobody K
+	if holder, _ := most(w.Values, nobody); holder != nobody {
+		w.overtaken = w.awaited != nobody && holder != w.awaited
+		w.awaited = holder
+	}
+	if w.overtaken || slices.Contains(w.Values, readers) {
+		return 0, 0
+	}
+	return word, word + spread
 }
 
 // Watched is the end of a watch: the name may be free, or the watch has failed.

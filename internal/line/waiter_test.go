@@ -207,26 +207,32 @@ func TestFirstInLineWatchesTheName(t *testing.T) {
 	a.hears(its)
 	require.Equal(t, watch, a.hears(inLine(0, "x")))
 	require.Equal(t, nothing, a.hears(inLine(0, "x"), inLine(0, "x")), "once at a time")
-	how := func() [3]time.Duration {
-		first, from, to := a.Watch("readers", ms, ms/2)
-		return [3]time.Duration{first, from, to}
+	alarmed := func() [2]time.Duration {
+		from, to := a.Alarmed("readers", ms, ms/2)
+		return [2]time.Duration{from, to}
 	}
-	slow := [3]time.Duration{ShortHold, ms, ms * 3 / 2}
-	require.Equal(t, slow, how())
+	slow := [2]time.Duration{ms, ms * 3 / 2}
+	require.Equal(t, ShortHold, a.Watch("readers"))
 	require.Zero(t, a.Watched(false))
-	require.Equal(t, watch, a.hears(inLine(0, "x")))
-	require.Equal(t, slow, how())
-	require.Equal(t, atOnce, a.Watched(true))
-	require.True(t, a.asks().Queued, "it may have been a renewal")
+	for _, value := range []string{"x", "x", ""} {
+		require.Equal(t, watch, a.hears(inLine(0, value))[:1])
+		require.Equal(t, ShortHold, a.Watch("readers"))
+		require.Equal(t, slow, alarmed())
+		require.Equal(t, atOnce, a.Watched(true))
+		require.True(t, a.asks().Queued, "it may have been a renewal")
+	}
 	a.hears(inLine(0, "x"), inLine(0, "y"), inLine(0, "y"))
-	require.Zero(t, how(), "it was overtaken")
+	require.Equal(t, ShortHold, a.Watch("readers"))
+	require.Zero(t, alarmed(), "it was overtaken")
 	require.Equal(t, atOnce, a.Watched(true))
 	require.False(t, a.asks().Queued)
-	a.hears(inLine(0, "y"))
-	require.Equal(t, slow, how(), "by the same as before")
+	require.Equal(t, watch, a.hears(inLine(0, "y")))
+	require.Zero(t, a.Watch("readers"))
+	require.Equal(t, slow, alarmed(), "the same has it")
 	a.Watched(false)
 	require.Equal(t, watch, a.hears(inLine(0, "readers")))
-	require.Zero(t, how(), "readers pass nothing on")
+	require.Zero(t, a.Watch("readers"))
+	require.Zero(t, alarmed(), "readers pass nothing on")
 }
 
 func TestOneOfThoseWhoSplitTheVotesAsksAgainAndTheOthersYieldToIt(t *testing.T) {

@@ -9,7 +9,7 @@ var heals = []fault{
 	},
 	{
 		what: "the first in line is slower than a process that comes back at once", file: "internal/line/waiter.go",
-		old: "return 0, 0, 0\n\t}\n\treturn ShortHold", new: "}\n\treturn ShortHold",
+		old: "if w.overtaken || slices.Contains(w.Values, readers) {\n\t\treturn 0, 0", new: "if slices.Contains(w.Values, readers) {\n\t\treturn 0, 0",
 		tests: "internal/line TestFirstInLineWatchesTheName",
 	},
 	{
