@@ -9,50 +9,46 @@ import (
 	"muxlock/pipeline"
 )
 
-// All errors are for errors.Is; AttemptError, StartError and NotReadyError are for errors.As.
-// The error of a ctx that ended is joined to them, and never replaces them. Every text is
-// one line. None holds a token.
+// All errors are for errors.Is; AttemptError, StartError and NotReadyError are for errors.As. The error of a ctx that ended
+// is joined to them, and never replaces them. Every text is one line. None holds a token.
 var (
-	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch and ErrExpired when an
-	// acquire returns them.
+	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch and ErrExpired when an acquire returns
+	// them.
 	ErrNotAcquired = errors.New("muxlock: lock not acquired")
-	// ErrTaken is returned when refusals alone make a quorum impossible: somebody
-	// holds the lock, or several callers split the votes.
+	// ErrTaken is returned when refusals alone make a quorum impossible: somebody holds the lock, or several callers split
+	// the votes.
 	ErrTaken = errors.New("muxlock: lock is taken")
-	// ErrNoQuorum is returned when too few masters answered to decide. From Release:
-	// the deletion is not confirmed and goes on being sent in the background.
+	// ErrNoQuorum is returned when too few masters answered to decide. From Release: the deletion is not confirmed and goes
+	// on being sent in the background.
 	ErrNoQuorum = errors.New("muxlock: no quorum of masters")
-	// ErrExpired is returned when the quorum came too late to leave any validity, and
-	// is part of ErrLost when validity ran out.
+	// ErrExpired is returned when the quorum came too late to leave any validity, and is part of ErrLost when validity ran
+	// out.
 	ErrExpired = errors.New("muxlock: validity has run out")
-	// ErrNotHeld is returned by Release when the lock was gone or another's, and by every call on a Lock
-	// that was released. It is part of ErrLost when a majority of the masters answered that the key is
-	// gone or another's.
+	// ErrNotHeld is returned by Release when the lock was gone or another's, and by every call on a Lock that was released.
+	// It is part of ErrLost when a majority of the masters answered that the key is gone or another's.
 	ErrNotHeld = errors.New("muxlock: lock is not held")
-	// ErrLost is returned once validity has run out, the masters answered that the lock is
-	// no longer ours, or the engine was closed. It is final. Its cause is ErrExpired,
-	// ErrNotHeld or ErrClosed.
+	// ErrLost is returned once validity has run out, the masters answered that the lock is no longer ours, or the engine was
+	// closed. It is final. Its cause is ErrExpired, ErrNotHeld or ErrClosed.
 	ErrLost = errors.New("muxlock: lock was lost")
 	// ErrInvalid is returned, with the name of the field or argument, before anything is sent. New also returns it if the
 	// masters cannot be used as configured.
 	ErrInvalid = errors.New("muxlock: invalid")
-	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing
-	// was sent.
+	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing was sent.
 	ErrOverloaded = pipeline.ErrOverloaded
-	// ErrDenied is returned when too few masters could decide and the ACL of one does not
-	// allow the name; its cause has the server's text. Retrying does not help.
+	// ErrDenied is returned when too few masters could decide and the ACL of one does not allow the name; its cause has the
+	// server's text. Retrying does not help.
 	ErrDenied = pipeline.ErrDenied
 	// ErrRestarted is matched by an AttemptError when one of its masters was started too recently to vote
 	// (Config.MastersAreDurable); its cause has the time that is left.
 	ErrRestarted = pipeline.ErrRestarted
-	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up, or are
-	// set up for another MaxTTL or other masters. It names each field that differs. It is also the cause
-	// of a master that is a member of another set than the others, with Fencing or without. New, Ready and
-	// acquires return it once such masters leave no quorum. Package groups returns it for another map of groups.
+	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up, or are set up for another
+	// MaxTTL or other masters. It names each field that differs. It is also the cause of a master that is a member of
+	// another set than the others, with Fencing or without. New, Ready and acquires return it once such masters leave no
+	// quorum. Package groups returns it for another map of groups.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
-	// ErrRegister is matched by an AttemptError, with Config.Fencing, when one of its masters has no usable
-	// number where the fencing token of the name should be. The name was not locked there. Either the number
-	// is used up, or another client wrote to the reserved keys. engine/README.md has the remedy for each.
+	// ErrRegister is matched by an AttemptError, with Config.Fencing, when one of its masters has no usable number where the
+	// fencing token of the name should be. The name was not locked there. Either the number is used up, or another client
+	// wrote to the reserved keys. engine/README.md has the remedy for each.
 	ErrRegister = pipeline.ErrRegister
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
@@ -84,8 +80,8 @@ type StartError = pipeline.StartError
 //	}
 type NotReadyError = pipeline.NotReadyError
 
-// AttemptError has the votes of the last attempt at an acquire, extend or release, at the moment of the
-// decision. An acquire's AttemptError matches ErrNotAcquired, too.
+// AttemptError has the votes of the last attempt at an acquire, extend or release, at the moment of the decision. An
+// acquire's AttemptError matches ErrNotAcquired, too.
 type AttemptError struct {
 	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch, ErrExpired or ErrNotHeld
 	Masters                   int           // all; a master that had not answered yet has no vote

@@ -16,9 +16,9 @@ import (
 //	held --Release---------------------------> released
 //	held --validity out, denied, or Close----> lost
 //
-// Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease
-// was handed over to another holder in this process. Every method reads the clock itself, so a process
-// that was stopped finds a loss at its first call, even before the timer behind Done fires.
+// Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease was handed over to
+// another holder in this process. Every method reads the clock itself, so a process that was stopped finds a loss at its
+// first call, even before the timer behind Done fires.
 //
 // A nil Lock is not held, and its methods say so: a deferred Release may run before Acquire's error is checked.
 type Lock struct {
@@ -52,22 +52,20 @@ func (l *Lock) Name() string {
 	return l.lease.e.cfg.nameOf(l.lease.name)
 }
 
-// Fence returns the lock's fencing token. The token is larger than that of every earlier holder of the
-// name in any process, however long a holder was paused, and below 2^53 (package comment, Fencing). A
-// resource that keeps the largest token it has seen refuses a holder that lost the lock and does not know
-// it (package fence). The fence stays the same while the lock is held. It is 0 without Config.Fencing,
-// and for an adopted lock.
+// Fence returns the lock's fencing token. The token is larger than that of every earlier holder of the name in any process,
+// however long a holder was paused, and below 2^53 (package comment, Fencing). A resource that keeps the largest token it
+// has seen refuses a holder that lost the lock and does not know it (package fence). The fence stays the same while the lock
+// is held. It is 0 without Config.Fencing, and for an adopted lock.
 func (l *Lock) Fence() uint64 { return cmp.Or(l, noLock).fence }
 
-// Reveal returns the lock's token, the value of its key on the masters. With it another process or
-// library can finish work that this process began. Whoever has the token can extend or release the lock
-// as Redlock clients do (Engine.Adopt; in Redsync, a Mutex WithValue). redis-cli GET shows it too, for a
-// comparison by hand. The token is a secret: the engine prints it nowhere.
+// Reveal returns the lock's token, the value of its key on the masters. With it another process or library can finish work
+// that this process began. Whoever has the token can extend or release the lock as Redlock clients do (Engine.Adopt; in
+// Redsync, a Mutex WithValue). redis-cli GET shows it too, for a comparison by hand. The token is a secret: the engine
+// prints it nowhere.
 //
-// Others may use the token at any later time. So Release deletes such a lock at the masters, and never
-// hands it over within this process. Nor does the lock regain masters that lost it from then on. After a
-// hand-over the token belongs to the next holder, and Reveal returns "". So it does for readers and permits,
-// which nobody adopts. No I/O.
+// Others may use the token at any later time. So Release deletes such a lock at the masters, and never hands it over within
+// this process. Nor does the lock regain masters that lost it from then on. After a hand-over the token belongs to the next
+// holder, and Reveal returns "". So it does for readers and permits, which nobody adopts. No I/O.
 func (l *Lock) Reveal() string {
 	l = cmp.Or(l, noLock)
 	l.lock()
@@ -82,8 +80,7 @@ func (l *Lock) Reveal() string {
 // Format prints the name, for every verb; never the token.
 func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name()) }
 
-// LogValue shows a Lock in slog: its name, the end of its validity, and its fencing token if it has one.
-// No I/O.
+// LogValue shows a Lock in slog: its name, the end of its validity, and its fencing token if it has one. No I/O.
 func (l *Lock) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("name", l.Name()), slog.Time("until", l.Until())}
 	if fence := l.Fence(); fence > 0 {
@@ -102,23 +99,21 @@ func (l *Lock) Until() time.Time {
 	return l.lease.renewal.until.Time(clock.Now())
 }
 
-// HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before
-// the acquire was decided, or from the latest renewal or Extend, and what was healed since (package comment, Life of a
-// lock). If masters stays at a quorum, total/2+1, one more failure may cost the lock. No I/O.
+// HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before the acquire was
+// decided, or from the latest renewal or Extend, and what was healed since (package comment, Life of a lock). If masters
+// stays at a quorum, total/2+1, one more failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	l = cmp.Or(l, noLock)
 	return int(l.lease.heldOn.Load()), l.lease.e.masters.number
 }
 
-// Valid reports whether the lock can be relied on at this moment: not released, not lost, validity left.
-// No I/O. The process may be stopped for any time between this answer and its next step. Only a fencing
-// token makes that harmless.
+// Valid reports whether the lock can be relied on at this moment: not released, not lost, validity left. No I/O. The process
+// may be stopped for any time between this answer and its next step. Only a fencing token makes that harmless.
 func (l *Lock) Valid() bool { return l.Err() == nil }
 
-// Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock was lost, and
-// the error matches ErrLost. It also matches ErrExpired if validity ran out (ErrNoQuorum too, if renewals
-// failed for lack of masters), ErrNotHeld if a majority of the masters answered that the key is gone or
-// another's, or ErrClosed. No I/O.
+// Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock was lost, and the error matches
+// ErrLost. It also matches ErrExpired if validity ran out (ErrNoQuorum too, if renewals failed for lack of masters),
+// ErrNotHeld if a majority of the masters answered that the key is gone or another's, or ErrClosed. No I/O.
 func (l *Lock) Err() error {
 	l = cmp.Or(l, noLock)
 	l.lock()
@@ -144,9 +139,9 @@ func (l *Lock) Done() <-chan struct{} {
 	return l.done
 }
 
-// Context returns a copy of parent that ends when the lock is released or lost, with Err's error as its
-// context.Cause. It ends before a Release or Close returns, and a moment after a loss was found. Valid is
-// false by then. Call the CancelFunc when the context is no longer needed.
+// Context returns a copy of parent that ends when the lock is released or lost, with Err's error as its context.Cause. It
+// ends before a Release or Close returns, and a moment after a loss was found. Valid is false by then. Call the CancelFunc
+// when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	return contextOf(parent, cmp.Or(l, noLock))
 }
@@ -192,11 +187,11 @@ func (l *Lock) unlink(cancel *context.CancelCauseFunc) error {
 	return l.end
 }
 
-// KeepAlive renews the lock in the background from now on, every third of its ttl. It stops at Release,
-// at a loss, or when max has passed (0: no such bound); the lease then runs out by itself. A renewal that
-// too few masters answer is tried again until validity ends. The answer of a majority that the key is
-// gone or another's is final. The renewals of all locks share one goroutine and go out in batches. A
-// second call replaces max. KeepAlive does no I/O itself. Err, Done and Context show a loss.
+// KeepAlive renews the lock in the background from now on, every third of its ttl. It stops at Release, at a loss, or when
+// max has passed (0: no such bound); the lease then runs out by itself. A renewal that too few masters answer is tried again
+// until validity ends. The answer of a majority that the key is gone or another's is final. The renewals of all locks share
+// one goroutine and go out in batches. A second call replaces max. KeepAlive does no I/O itself. Err, Done and Context show
+// a loss.
 //
 // Errors: Err's if the lock is not held; ErrInvalid if max is negative.
 func (l *Lock) KeepAlive(max time.Duration) error {
@@ -218,12 +213,11 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	return nil
 }
 
-// WarnBefore runs fn in a goroutine of its own when no more than left of validity remains. fn runs once,
-// and again after each renewal or Extend that has moved Until out, also an Extend within fn. For a lock
-// that is kept alive, with left below two thirds of its ttl, fn runs only when renewals fail. After a
-// pause of the process the lock is renewed first, and fn runs if the renewal fails or is not answered
-// within ttl/24. An Extend from fn should ask for much more than left, or fn runs again at once. A second
-// call replaces the first; a nil fn ends the warnings.
+// WarnBefore runs fn in a goroutine of its own when no more than left of validity remains. fn runs once, and again after
+// each renewal or Extend that has moved Until out, also an Extend within fn. For a lock that is kept alive, with left below
+// two thirds of its ttl, fn runs only when renewals fail. After a pause of the process the lock is renewed first, and fn
+// runs if the renewal fails or is not answered within ttl/24. An Extend from fn should ask for much more than left, or fn
+// runs again at once. A second call replaces the first; a nil fn ends the warnings.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -244,17 +238,15 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	return nil
 }
 
-// Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A master that no
-// longer has our token does not count; it may get it again afterwards (package comment, Life of a lock).
-// A ttl shorter than what is left succeeds and changes nothing. Extend blocks until the verdict, at most about twice
-// Config.MasterTimeout, or until ctx ends. ctx ends only the wait: Until may still move. A lock has one
-// Extend under way at a time. A call that asks for no later end shares its outcome; other calls wait for
-// it first. KeepAlive goes on with the longest ttl that the holder has asked for.
+// Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A master that no longer has our token
+// does not count; it may get it again afterwards (package comment, Life of a lock). A ttl shorter than what is left succeeds
+// and changes nothing. Extend blocks until the verdict, at most about twice Config.MasterTimeout, or until ctx ends. ctx
+// ends only the wait: Until may still move. A lock has one Extend under way at a time. A call that asks for no later end
+// shares its outcome; other calls wait for it first. KeepAlive goes on with the longest ttl that the holder has asked for.
 //
-// Errors: ErrLost when so many masters answer that the lock is not ours that the others are no quorum, or
-// when validity ran out on the way, both final; ErrNoQuorum when too few answered, or ErrDenied where an ACL
-// forbids the name by now, and the old Until stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's
-// error.
+// Errors: ErrLost when so many masters answer that the lock is not ours that the others are no quorum, or when validity ran
+// out on the way, both final; ErrNoQuorum when too few answered, or ErrDenied where an ACL forbids the name by now, and the
+// old Until stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	if err := l.Err(); err != nil {
 		return err
@@ -286,8 +278,8 @@ func (l *Lock) lock() (now clock.Instant) {
 
 func (l *Lock) unlock() { l.lease.state.shard.unlock() }
 
-// endLocked makes the lock released or lost. The first reason stays, except that a Release after a loss
-// replaces it: Err then returns the same error as every later call.
+// endLocked makes the lock released or lost. The first reason stays, except that a Release after a loss replaces it: Err
+// then returns the same error as every later call.
 func (l *Lock) endLocked(why error) {
 	first := l.end == nil
 	l.end = why

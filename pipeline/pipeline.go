@@ -32,35 +32,32 @@ type Config struct {
 	Masters []Master
 	// Timeout is how long one master may take for a batch before it is set aside.
 	Timeout time.Duration
-	// Queue is how many acquires may wait to be sent, patient ones aside. Releases and extends
-	// always may: there are never more than a few for each live lock.
+	// Queue is how many acquires may wait to be sent, patient ones aside. Releases and extends always may: there are never
+	// more than a few for each live lock.
 	Queue int
-	// Wait is how long a restarted master is not asked for new locks: as long as a lease that it
-	// forgot may live. 0: the masters forget nothing.
+	// Wait is how long a restarted master is not asked for new locks: as long as a lease that it forgot may live. 0: the
+	// masters forget nothing.
 	Wait time.Duration
-	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica
-	// meanwhile waits all the same.
+	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica meanwhile waits all the same.
 	MastersAreDurable bool
 	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
-	// Fencing makes every acquire take a fencing token. The masters must have been set up for it
-	// (Setup), with the same addresses and MaxTTL.
+	// Fencing makes every acquire take a fencing token. The masters must have been set up for it (Setup), with the same
+	// addresses and MaxTTL.
 	Fencing bool
 	// MaxTTL is the longest lease that any client may ask for.
 	MaxTTL time.Duration
 	// ReadOnly lets New succeed where masters are set up otherwise. They cast no votes.
 	ReadOnly bool
-	// Changed is called when a master is set aside, with the cause; when it is up again but must
-	// wait before it votes, with a cause that says how long (ErrRestarted) or what is missing; and
-	// when it votes, with none; and with ErrReconnected. It may be nil. When New begins, masters count as voting. Each
-	// master's reader makes the calls, in order, also before New returns; calls for different
-	// masters run concurrently. No lock is held. While Changed runs, the reader does nothing else.
-	// It must not call Close, which waits for it.
+	// Changed is called when a master is set aside, with the cause; when it is up again but must wait before it votes, with
+	// a cause that says how long (ErrRestarted) or what is missing; and when it votes, with none; and with ErrReconnected.
+	// It may be nil. When New begins, masters count as voting. Each master's reader makes the calls, in order, also before
+	// New returns; calls for different masters run concurrently. No lock is held. While Changed runs, the reader does
+	// nothing else. It must not call Close, which waits for it.
 	Changed func(master string, up bool, cause error)
 }
 
-// Pipeline carries the requests of any number of goroutines to all masters. It is safe for
-// concurrent use.
+// Pipeline carries the requests of any number of goroutines to all masters. It is safe for concurrent use.
 type Pipeline struct {
 	cfg      Config
 	masters  []*master // fixed after New
@@ -96,11 +93,11 @@ type Pipeline struct {
 	wakeups *wakeup.Wakeups // nil until the first Await
 }
 
-// New connects to all masters concurrently and returns once each has been admitted or has failed. A
-// majority suffices; the other masters are probed from then on. With fewer, or if ctx ends first,
-// New returns the errors of all masters that failed. Masters that must wait before they vote are
-// admitted like others: New does not wait for them. StartError.Misconfigured is set if one server is
-// given twice, if a database is missing, or if masters that are ruled out (refusal) leave no quorum.
+// New connects to all masters concurrently and returns once each has been admitted or has failed. A majority suffices; the
+// other masters are probed from then on. With fewer, or if ctx ends first, New returns the errors of all masters that
+// failed. Masters that must wait before they vote are admitted like others: New does not wait for them.
+// StartError.Misconfigured is set if one server is given twice, if a database is missing, or if masters that are ruled out
+// (refusal) leave no quorum.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
 		cfg:         cfg,
@@ -216,11 +213,10 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	return nil
 }
 
-// Do asks all masters and returns the verdict as soon as their votes decide it, within about twice
-// Config.Timeout after the request was sent. Up to Config.Queue acquires wait to be sent, each until
-// its ctx ends. If more calls wait than a round takes, an acquire or extend is not sent if no answer
-// could meet its ctx's deadline. When ctx ends first, Do returns ctx's error at once. An acquire
-// that was sent is then released, a queued acquire or extend is dropped, and a release goes on
+// Do asks all masters and returns the verdict as soon as their votes decide it, within about twice Config.Timeout after the
+// request was sent. Up to Config.Queue acquires wait to be sent, each until its ctx ends. If more calls wait than a round
+// takes, an acquire or extend is not sent if no answer could meet its ctx's deadline. When ctx ends first, Do returns ctx's
+// error at once. An acquire that was sent is then released, a queued acquire or extend is dropped, and a release goes on
 // without its caller.
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	c := p.calls.Get().(*call)
@@ -252,20 +248,19 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	return out, nil
 }
 
-// Start asks all masters like Do, but does not wait: the pipeline notifies the Receiver. Start
-// returns ErrOverloaded or ErrClosed if it does not take the request.
+// Start asks all masters like Do, but does not wait: the pipeline notifies the Receiver. Start returns ErrOverloaded or
+// ErrClosed if it does not take the request.
 func (p *Pipeline) Start(req Request, to Receiver) error {
 	return p.push(&call{req: req, to: to})
 }
 
-// Post sends a Release, Pass or Intend without waiting for its outcome. After Close nothing is sent,
-// and the lease runs out.
+// Post sends a Release, Pass or Intend without waiting for its outcome. After Close nothing is sent, and the lease runs out.
 func (p *Pipeline) Post(req Request) {
 	_ = p.push(&call{req: req})
 }
 
-// Refuse refuses all calls but releases from now on, and ends all waits in Await and Ready. Calls
-// under way go on, so that callers can release their locks before they Close.
+// Refuse refuses all calls but releases from now on, and ends all waits in Await and Ready. Calls under way go on, so that
+// callers can release their locks before they Close.
 func (p *Pipeline) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,9 +270,8 @@ func (p *Pipeline) Refuse() {
 	}
 }
 
-// Close refuses new calls, waits for those under way, at most twice Config.Timeout, and ends all
-// connections and goroutines. It drops pending releases: their leases run out. A second Close waits
-// for the first.
+// Close refuses new calls, waits for those under way, at most twice Config.Timeout, and ends all connections and goroutines.
+// It drops pending releases: their leases run out. A second Close waits for the first.
 func (p *Pipeline) Close() {
 	p.Refuse()
 	p.mu.Lock()
@@ -302,8 +296,8 @@ func (p *Pipeline) Close() {
 	}
 }
 
-// takesFew reports whether so few acquires may wait that no load can build up. Then New's measurements
-// and trials for loads would cost more than they gain.
+// takesFew reports whether so few acquires may wait that no load can build up. Then New's measurements and trials for loads
+// would cost more than they gain.
 func (p *Pipeline) takesFew() bool { return p.cfg.Queue < conn.FoldFrom }
 
 // Voted returns how often a master began to vote since New. It takes no mutex.
@@ -324,8 +318,8 @@ func (p *Pipeline) push(c *call) error {
 	return err
 }
 
-// count counts an acquire, or the n acquires of a joint request, before its caller waits for the mutex. Otherwise callers beyond
-// the limit would wait there without a bound, in competition with the goroutines that serve calls.
+// count counts an acquire, or the n acquires of a joint request, before its caller waits for the mutex. Otherwise callers
+// beyond the limit would wait there without a bound, in competition with the goroutines that serve calls.
 func (p *Pipeline) count(req *Request, n int) error {
 	if n > 1 && !req.Patient && p.acquires.Load()+int64(n) > int64(p.cfg.Queue) { // calls that do fit must not find these n counted meanwhile
 		p.overloaded.Add(1)
@@ -358,7 +352,8 @@ func (p *Pipeline) formForCallerLocked() {
 }
 
 // ticks calls tickLocked of all masters every tickPeriod, and when a master's wait ends, until p.ctx ends. With fencing the
-// processes do not look at that moment: one of them admits the master, and if all did, they would read all registers at once.
+// processes do not look at that moment: one of them admits the master, and if all did, they would read all registers at
+// once.
 func (p *Pipeline) ticks() {
 	timer := time.NewTimer(tickPeriod)
 	defer timer.Stop()

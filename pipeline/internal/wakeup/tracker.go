@@ -11,23 +11,22 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A tracker reads the awaited names on one master and receives its pushes. It has one goroutine. It
-// has one connection while names are awaited, and a while longer:
+// A tracker reads the awaited names on one master and receives its pushes. It has one goroutine. It has one connection while
+// names are awaited, and a while longer:
 //
 //	run: dial -> take unread names --> CLIENT CACHING YES, PTTL, for each name
 //	                    ^                                 |
 //	                    '---- onPush: push, or the end ---'--> observations
 //
-// The connection is a session: it dials once. Unlike a session for batches it stays in rueidis's
-// pipelined mode. There rueidis reads in the background, calls onPush from there, and reports the
-// connection's end with nil. It reports a flush with nil, too. So a flush ends the connection.
+// The connection is a session: it dials once. Unlike a session for batches it stays in rueidis's pipelined mode. There
+// rueidis reads in the background, calls onPush from there, and reports the connection's end with nil. It reports a flush
+// with nil, too. So a flush ends the connection.
 //
-// PTTL both arms tracking and reads, so no change is missed: an earlier change is in its reply, a later
-// change is pushed. The push may overtake the reply on its way from rueidis's goroutine to ours;
-// applyLocked corrects that.
+// PTTL both arms tracking and reads, so no change is missed: an earlier change is in its reply, a later change is pushed.
+// The push may overtake the reply on its way from rueidis's goroutine to ours; applyLocked corrects that.
 //
-// A server that refuses tracking is read over an ordinary session, without pushes, and is asked again
-// after tryAgain: each refusal by an ACL is an entry of the server's ACL LOG.
+// A server that refuses tracking is read over an ordinary session, without pushes, and is asked again after tryAgain: each
+// refusal by an ACL is an entry of the server's ACL LOG.
 type tracker struct {
 	wakeups *Wakeups
 	index   int // of the master
@@ -50,28 +49,27 @@ type tracker struct {
 // maxRead bounds the names that one write reads: so many cost the server some 0.1 ms.
 const maxRead = 256
 
-// readAgainAfter is how long after its push a name is read again. A read at once would wake more
-// goroutines just when the waiter is to be woken (BenchmarkAwait: 180 us, not 150). It would be
-// wasted whenever the other masters' pushes are on their way.
+// readAgainAfter is how long after its push a name is read again. A read at once would wake more goroutines just when the
+// waiter is to be woken (BenchmarkAwait: 180 us, not 150). It would be wasted whenever the other masters' pushes are on
+// their way.
 const readAgainAfter = time.Millisecond
 
 // From the mostVain-th push in vain in a row on, a push is not taken for a change, and the name is read later: each time
-// twice as late, up to readAgainAfter<<(longestVain-mostVain), a second. (Without that, 300 names awaited, a table for
-// 100: 75,000 commands/s, 25 times those of a large table.)
+// twice as late, up to readAgainAfter<<(longestVain-mostVain), a second. (Without that, 300 names awaited, a table for 100:
+// 75,000 commands/s, 25 times those of a large table.)
 const (
 	mostVain    = 3
 	longestVain = mostVain + 10
 )
 
-// KeepTracking is the least time for which a connection stays open while nobody waits. Some 30
-// signs of life cost the server as much as a new connection with TLS.
+// KeepTracking is the least time for which a connection stays open while nobody waits. Some 30 signs of life cost the server
+// as much as a new connection with TLS.
 const KeepTracking = 30 * time.Second
 
 // tryAgain is how long a refusal of tracking is taken for lasting.
 const tryAgain = 10 * time.Minute
 
-// run is the tracker's goroutine: it ends when the ctx of the wakeups does. It dials only when a
-// name is awaited.
+// run is the tracker's goroutine: it ends when the ctx of the wakeups does. It dials only when a name is awaited.
 func (t *tracker) run() {
 	t.pause = redlock.FirstRedial
 	for t.waitForWork() {
@@ -117,8 +115,8 @@ func (t *tracker) signal() {
 	}
 }
 
-// dial opens a connection with tracking or, if the server refuses that, without. It returns when
-// the ctx of the wakeups ends.
+// dial opens a connection with tracking or, if the server refuses that, without. It returns when the ctx of the wakeups
+// ends.
 func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 	ctx, timeout := t.wakeups.ctx, t.wakeups.timeout
 	t.wakeups.mu.Lock()
@@ -157,8 +155,8 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 	}
 }
 
-// sleepWhileUsed sleeps until there is work, for up to KeepTracking. Then it reports false if
-// nobody waits for a name. It reports false, too, once a server that should push is hung.
+// sleepWhileUsed sleeps until there is work, for up to KeepTracking. Then it reports false if nobody waits for a name. It
+// reports false, too, once a server that should push is hung.
 func (t *tracker) sleepWhileUsed(s *conn.Session, tracked bool) bool {
 	for end := time.Now().Add(KeepTracking); time.Now().Before(end); {
 		select {
@@ -206,9 +204,9 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 		}
 		commands = append(commands, s.Client.B().Pttl().Key(sub.name).Build())
 	}
-	// PTTL counts from its execution, at an unknown time. We count from before it was sent. Then the
-	// alarm is early by the way to the server, and the SET that follows has the same way to go.
-	// Counted from the reply, the alarm would be late by the way back.
+	// PTTL counts from its execution, at an unknown time. We count from before it was sent. Then the alarm is early by the
+	// way to the server, and the SET that follows has the same way to go. Counted from the reply, the alarm would be late by
+	// the way back.
 	start := time.Now()
 	replies := t.ask(s, commands...)
 	for i := range replies {
@@ -248,8 +246,7 @@ func (t *tracker) ask(s *conn.Session, commands ...rueidis.Completed) []rueidis.
 	return s.Client.DoMulti(ctx, commands...)
 }
 
-// applyLocked notes the result of a read that took so long: milliseconds to live, as PTTL returns them, or
-// -3 for no answer.
+// applyLocked notes the result of a read that took so long: milliseconds to live, as PTTL returns them, or -3 for no answer.
 func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start time.Time, took time.Duration) {
 	if t.wakeups.names[sub.name] != sub {
 		return // nobody waits for the name any more; later waiters have another subscription
@@ -276,8 +273,8 @@ func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start t
 	t.wakeups.wakeDueLocked(sub)
 }
 
-// onPush takes a push: the names that have changed, or nil for the end of tracking. rueidis calls
-// it, from the goroutine that reads the connection.
+// onPush takes a push: the names that have changed, or nil for the end of tracking. rueidis calls it, from the goroutine
+// that reads the connection.
 func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 	if names == nil {
 		t.lose(connection)
@@ -301,8 +298,8 @@ func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 	}
 }
 
-// pushedLocked notes that a name has changed. The name is read again when the other masters have
-// had the time to push. By then nobody waits for the name, or somebody holds it again.
+// pushedLocked notes that a name has changed. The name is read again when the other masters have had the time to push. By
+// then nobody waits for the name, or somebody holds it again.
 func (t *tracker) pushedLocked(sub *subscription) {
 	o := &sub.observations[t.index]
 	if o.reading {

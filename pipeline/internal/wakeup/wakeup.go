@@ -1,30 +1,27 @@
 // Package wakeup wakes goroutines that wait for a name that others hold.
 //
-// The naive way is to ask again every so often: too often for the masters, too seldom for the
-// caller. Redis can notify instead. A connection with client tracking that has read a key gets one
-// push when the key next changes. For another push the key must be read again. So each master gets a
-// second connection and a tracker (tracker.go), which reads the awaited names by PTTL only. PTTL arms
-// the tracking of a key, present or absent. It returns how long the key has to live, and does not
-// fetch the token.
+// The naive way is to ask again every so often: too often for the masters, too seldom for the caller. Redis can notify
+// instead. A connection with client tracking that has read a key gets one push when the key next changes. For another push
+// the key must be read again. So each master gets a second connection and a tracker (tracker.go), which reads the awaited
+// names by PTTL only. PTTL arms the tracking of a key, present or absent. It returns how long the key has to live, and does
+// not fetch the token.
 //
-// An awaited name has a subscription, with an observation per master: the master's last report of
-// the name. Every change of an observation wakes the waiters if the name may be free
-// on a quorum. A push counts as free at once. Soon after, the name is read again, which
-// corrects the observation if the key is still there. So after a release a waiter wakes a round trip
+// An awaited name has a subscription, with an observation per master: the master's last report of the name. Every change of
+// an observation wakes the waiters if the name may be free on a quorum. A push counts as free at once. Soon after, the name
+// is read again, which corrects the observation if the key is still there. So after a release a waiter wakes a round trip
 // sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it wakes needlessly.
 //
-// Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds.
-// Hence the alarm: the moment from which on the name is free on a quorum, by the PTTLs. While fewer
-// than a quorum would push (tracking refused, connection lost), the waiter polls as it would
-// without notifications.
+// Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds. Hence the alarm: the
+// moment from which on the name is free on a quorum, by the PTTLs. While fewer than a quorum would push (tracking refused,
+// connection lost), the waiter polls as it would without notifications.
 //
 // A server has a table of tracked names (tracking-table-max-keys). If it is full, each read evicts another name, whose
-// client gets a push like any other. Such a push is in vain: the next read finds the same lease. A name with some of
-// these in a row is woken by reads alone, ever more rarely (mostVain). It is still remembered when its waiter comes
-// back, since a push may have woken it. A release, as soon as it is read, makes the name's pushes count again.
+// client gets a push like any other. Such a push is in vain: the next read finds the same lease. A name with some of these
+// in a row is woken by reads alone, ever more rarely (mostVain). It is still remembered when its waiter comes back, since a
+// push may have woken it. A release, as soon as it is read, makes the name's pushes count again.
 //
-// A wake-up is a hint. Nothing here grants or votes. A waiter that wakes asks the masters like any
-// other caller, and no rule of the lock depends on when it does.
+// A wake-up is a hint. Nothing here grants or votes. A waiter that wakes asks the masters like any other caller, and no rule
+// of the lock depends on when it does.
 package wakeup
 
 import (
@@ -42,8 +39,7 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// Wakeups has the subscriptions of a pipeline. One mutex guards it: an event is a few loads per
-// master.
+// Wakeups has the subscriptions of a pipeline. One mutex guards it: an event is a few loads per master.
 type Wakeups struct {
 	ctx      context.Context // its end ends the trackers
 	quorum   int
@@ -110,9 +106,9 @@ func (o *observation) fresh(now time.Time) bool {
 	return o.armed && (o.state != held || o.ends.IsZero() || now.Before(o.ends))
 }
 
-// judged returns the pushes in vain after a read. An end that has moved out halves them: the lease was extended, or
-// another one has taken its place. A name that is set anew soon, with the same ttl, has an end as near as the same lease has. So
-// a read soon after last leaves the push undecided, and last as it was.
+// judged returns the pushes in vain after a read. An end that has moved out halves them: the lease was extended, or another
+// one has taken its place. A name that is set anew soon, with the same ttl, has an end as near as the same lease has. So a
+// read soon after last leaves the push undecided, and last as it was.
 func (o *observation) judged(now sight) (vain uint8, last sight) {
 	last, d := o.last, now.ends.Sub(o.last.ends)
 	switch {
@@ -137,8 +133,8 @@ type Waiter struct {
 	pollAt time.Time     // zero while a quorum would push
 }
 
-// New starts a tracker for each master. The trackers end with ctx, and Wait waits for them. The
-// options must come from conn.Limited.
+// New starts a tracker for each master. The trackers end with ctx, and Wait waits for them. The options must come from
+// conn.Limited.
 func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeout time.Duration) *Wakeups {
 	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription), pushed: make(map[string][]observation)}
 	for i, option := range masters {
@@ -154,8 +150,8 @@ func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeou
 // Wait returns when all trackers have ended.
 func (u *Wakeups) Wait() { u.running.Wait() }
 
-// Join adds a waiter for a name. Its caller must call Leave. While fewer than a quorum of masters would push,
-// the Timer fires after poll, jittered by half, at the latest.
+// Join adds a waiter for a name. Its caller must call Leave. While fewer than a quorum of masters would push, the Timer
+// fires after poll, jittered by half, at the latest.
 func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 	w := &Waiter{poll: poll, Free: make(chan struct{}), Timer: time.NewTimer(poll)}
 	u.mu.Lock()
@@ -225,8 +221,7 @@ func (u *Wakeups) rememberLocked(sub *subscription) {
 	}
 }
 
-// wakeDueLocked wakes the waiters of sub, or resets their timers. It follows every change of an
-// observation.
+// wakeDueLocked wakes the waiters of sub, or resets their timers. It follows every change of an observation.
 func (u *Wakeups) wakeDueLocked(sub *subscription) {
 	free, armed, quorum := 0, 0, u.quorum
 	u.ends = u.ends[:0]
@@ -280,8 +275,8 @@ func (w *Waiter) resetLocked(now, alarm time.Time, notified bool) {
 	}
 }
 
-// Awaited returns, for each awaited name, how many masters would push its next change. Tests learn
-// from it when waiters sleep, and that no subscription is left.
+// Awaited returns, for each awaited name, how many masters would push its next change. Tests learn from it when waiters
+// sleep, and that no subscription is left.
 func (u *Wakeups) Awaited() map[string]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
