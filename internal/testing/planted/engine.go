@@ -9,7 +9,7 @@ var engines = []fault{
 	},
 	{
 		what: "the attempts of a call have one token", file: "engine/contend.go",
-		old: "Token: kind.newToken(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.turn.called, kind.newToken(\"\"), c.e.cfg.Holder), TTL",
+		old: "Token: kind.newToken(c.e.cfg.Holder), TTL", new: "Token: c.turn.called.Sub(clock.Instant{}).String() + kind.newToken(c.e.cfg.Holder)[24:], TTL",
 		tests: "engine TestEachAttemptHasATokenOfItsOwn",
 	},
 	{
@@ -219,7 +219,7 @@ var engines = []fault{
 	},
 	{
 		what: "an attempt without a quorum is the last one", file: "engine/attempt.go",
-		old: "again: (a.most == 0 || a.made < a.most) &&", new: "again: kind != ErrNoQuorum && (a.most == 0 || a.made < a.most) &&",
+		old: "again: (a.most == 0 || a.made < a.most) &&", new: "again: why != ErrNoQuorum && (a.most == 0 || a.made < a.most) &&",
 		tests: "engine TestNextStepOfAnAttempt",
 	},
 	{
@@ -249,7 +249,7 @@ var engines = []fault{
 	},
 	{
 		what: "a release is kept for the last ttl, not the longest", file: "engine/lease.go",
-		old: "Token: l.token, TTL: l.longest,", new: "Token: l.token, TTL: l.ttl,",
+		old: "Token: l.token, TTL: l.longest,", new: "Token: l.token, TTL: l.renewal.ttl,",
 		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest",
 	},
 	{

@@ -89,7 +89,7 @@ var heals = []fault{
 	},
 	{
 		what: "a heal moves validity", file: "engine/heal.go",
-		old: "if x.busy = false; c.gone", new: "x.busy = false\n\t\tl.extended(l.ttl, now)\n\t\tif c.gone",
+		old: "if x.busy = false; c.gone", new: "x.busy = false\n\t\tl.renewal.extended(l.renewal.ttl, now)\n\t\tif c.gone",
 		tests: "engine TestAHealMovesNoValidity",
 	},
 	{

@@ -204,7 +204,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a master that hangs is not set aside", file: "pipeline/hung_master.go",
-		old: "return now.Add(lastCheck), rechecked.Equal(since)", new: "return now.Add(timeout), looked.Equal(since) && timeout == 0",
+		old: "return now.Add(lastCheck), rechecked.Equal(since)", new: "return now.Add(timeout), rechecked.Equal(since) && timeout == 0",
 		tests: "pipeline TestMasterIsSilentOnlyWhenItCouldHaveBeenHeard",
 	},
 	{
