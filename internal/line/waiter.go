@@ -133,7 +133,7 @@ func (w *Waiter[K, T]) Alarmed(readers K, word, spread time.Duration) (from, to 
 // Watched is the end of a watch: the name may be free, or the watch has failed.
 func (w *Waiter[K, T]) Watched(free bool) (c Command[K]) {
 	if w.watching = false; free && !w.isOpen() {
-		c.Again, w.may = true, w.overtaken
+		c.Again, w.may = true, w.may || w.overtaken
 	}
 	return c
 }

@@ -256,6 +256,7 @@ func TestOneOfThoseWhoSplitTheVotesAsksAgainAndTheOthersYieldToIt(t *testing.T) 
 				case c.Again:
 					leaders++
 					require.Equal(t, stray, c)
+					w.Watched(true) // takes nothing back
 					r, _ := w.Request(0)
 					require.False(t, r.Queued)
 				case c.Nobody:

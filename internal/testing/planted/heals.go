@@ -4,8 +4,13 @@ package main
 var heals = []fault{
 	{
 		what: "an alarm asks to be granted", file: "internal/line/waiter.go",
-		old: "c.Again, w.may = true, w.overtaken", new: "c.Again, w.may = true, true",
+		old: "w.may || w.overtaken", new: "true",
 		tests: "internal/line TestOnlyTheWordOfTheHolderOrOfAQuorumAsksToBeGranted",
+	},
+	{
+		what: "an alarm takes back what the leader of a split vote may", file: "internal/line/waiter.go",
+		old: "w.may || w.overtaken", new: "w.overtaken",
+		tests: "internal/line TestOneOfThoseWhoSplitTheVotesAsksAgainAndTheOthersYieldToIt",
 	},
 	{
 		what: "the first in line is slower than a process that comes back at once", file: "internal/line/waiter.go",
