@@ -47,18 +47,24 @@ func (k *keeper) run() {
 		}
 	}()
 	alarm := clock.NewAlarm()
-	for r.phase.Load() < draining {
+	for !k.over() {
 		begin := r.now()
 		held, err := r.locker.Acquire(ctx, r.names[k.key], r.cfg.TTL)
 		if err != nil {
 			r.alarms.Sleep(errorPause, alarm, r.ended)
 			continue
 		}
-		if r.phase.Load() < draining {
+		if !k.over() {
 			k.keep(held, begin)
 		}
 		_ = held.Release(r.relCtx)
 	}
+}
+
+// over tells whether the run is over, also when only another process has noticed that: it releases its kept locks then.
+func (k *keeper) over() bool {
+	c := &k.r.cfg
+	return k.r.phase.Load() >= draining || k.r.now() >= int64(c.Warmup+c.Duration)
 }
 
 // keep keeps a lock alive until it is lost or the run is over.
