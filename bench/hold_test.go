@@ -81,7 +81,7 @@ func TestHoldKeepsEveryNameOnceUntilTheEnd(t *testing.T) {
 				require.Zero(t, h.Lost)
 			} else {
 				require.EqualValues(t, 10, h.Lost)
-				require.Equal(t, []string{ReasonNotHeld + ": 50 of 50 acquired, 10 lost"}, r.Valid.Reasons)
+				require.Equal(t, []Reason{{ReasonNotHeld, "50 of 50 acquired, 10 lost"}}, r.Valid.Reasons)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Keys:         cfg.keys(),
 		Seed:         cfg.Seed,
 		Series:       mergeSeries(parts),
-		Valid:        Valid{OK: true, Reasons: []string{}},
+		Valid:        Valid{OK: true, Reasons: []Reason{}},
 		ErrorSamples: []string{},
 	}
 	res.Drain = mergeDrain(parts)

@@ -66,7 +66,7 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.valid, res.Valid.OK, "%s: %v", c.name, res.Valid.Reasons)
 			if !c.valid {
-				require.Contains(t, res.Valid.Reasons[0], ReasonGenerator)
+				require.Equal(t, ReasonGenerator, res.Valid.Reasons[0].Kind)
 				require.Greater(t, res.Latency.Lag.P["99"], 10*ms)
 			}
 		})

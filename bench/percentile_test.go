@@ -35,10 +35,10 @@ func TestTooFewOperationsAreNoBaseForFigures(t *testing.T) {
 	})
 	cfg.Duration = 400500 * time.Microsecond
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, []string{"too few operations: 401 are no base for a p99, it needs 1 s more at this pace"}, r.Valid.Reasons)
+		require.Equal(t, []Reason{{ReasonFew, "401 are no base for a p99, it needs 1 s more at this pace"}}, r.Valid.Reasons)
 	})
 	cfg.Rate = 100
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Contains(t, r.Valid.Reasons[0], ReasonFew)
+		require.Equal(t, ReasonFew, r.Valid.Reasons[0].Kind)
 	})
 }

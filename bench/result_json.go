@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"muxlock/internal/wallclock"
 )
@@ -303,32 +304,67 @@ func (p *Point) Add(q Point) {
 // Valid says whether the figures mean what they seem to.
 type Valid struct {
 	OK      bool     `json:"ok"`
-	Reasons []string `json:"reasons"` // empty, never null, when OK
+	Reasons []Reason `json:"reasons"` // empty, never null, when OK
 }
 
-// Each text in Valid.Reasons begins with one of these.
+// Reason says why figures do not mean what they seem to.
+type Reason struct {
+	Kind   ReasonKind `json:"kind"`
+	Detail string     `json:"detail,omitempty"`
+}
+
+// String returns the kind, with the detail after a colon.
+func (r Reason) String() string {
+	if r.Detail == "" {
+		return string(r.Kind)
+	}
+	return string(r.Kind) + ": " + r.Detail
+}
+
+// ReasonKind is what is wrong with the figures.
+type ReasonKind string
+
+// The kinds; a Runner's caller may have more.
 const (
-	ReasonInterrupted = "interrupted"
-	ReasonNothing     = "nothing was acquired"
-	ReasonRate        = "rate not met"
-	ReasonBacklog     = "backlog grew"
-	ReasonPanic       = "the locker panicked"
-	ReasonNotHeld     = "not all locks were held"
-	ReasonGenerator   = "the generator could not keep up"
-	ReasonFew         = "too few operations"
-	ReasonOutage      = "nothing was acquired for a time"
+	ReasonInterrupted ReasonKind = "interrupted"
+	ReasonNothing     ReasonKind = "nothing was acquired"
+	ReasonRate        ReasonKind = "rate not met"
+	ReasonBacklog     ReasonKind = "backlog grew"
+	ReasonPanic       ReasonKind = "the locker panicked"
+	ReasonNotHeld     ReasonKind = "not all locks were held"
+	ReasonGenerator   ReasonKind = "the generator could not keep up"
+	ReasonFew         ReasonKind = "too few operations"
+	ReasonOutage      ReasonKind = "nothing was acquired for a time"
 )
 
-// Invalidate adds a reason not to trust the result.
-func (r *Result) Invalidate(reason string) {
+// Invalidate adds a reason not to trust the result. The detail may be empty.
+func (r *Result) Invalidate(kind ReasonKind, detail string) {
 	r.Valid.OK = false
-	r.Valid.Reasons = append(r.Valid.Reasons, reason)
+	r.Valid.Reasons = append(r.Valid.Reasons, Reason{kind, detail})
+}
+
+// Has reports whether the figures are not valid for a reason of that kind.
+func (v Valid) Has(kind ReasonKind) bool {
+	return slices.ContainsFunc(v.Reasons, func(r Reason) bool { return r.Kind == kind })
+}
+
+// But returns what is left without the reasons of those kinds.
+func (v Valid) But(kinds ...ReasonKind) Valid {
+	left := slices.DeleteFunc(slices.Clone(v.Reasons), func(r Reason) bool { return slices.Contains(kinds, r.Kind) })
+	return Valid{OK: len(left) == 0, Reasons: left}
+}
+
+// String returns the reasons, separated by semicolons.
+func (v Valid) String() string {
+	var texts []string
+	for _, r := range v.Reasons {
+		texts = append(texts, r.String())
+	}
+	return strings.Join(texts, "; ")
 }
 
 // Interrupted reports whether the run was cut short.
-func (r *Result) Interrupted() bool {
-	return slices.Contains(r.Valid.Reasons, ReasonInterrupted)
-}
+func (r *Result) Interrupted() bool { return r.Valid.Has(ReasonInterrupted) }
 
 // Headline returns the latency that comparisons use: response in an open loop, else cycle.
 func (r *Result) Headline() *Summary { return cmp.Or(r.Latency.Response, r.Latency.Cycle) }

@@ -40,7 +40,7 @@ func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
 	cfg := Config{Workers: 4, Duration: 4001500 * time.Microsecond, Warmup: 2 * time.Second, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.NoError(t, err)
-		require.Equal(t, Valid{OK: true, Reasons: []string{}}, r.Valid)
+		require.Equal(t, Valid{OK: true, Reasons: []Reason{}}, r.Valid)
 		require.InDelta(t, 1000, r.ThroughputPerS, 2)
 		require.InDelta(t, 4.0015, r.DurationS, 1e-6)
 		require.InDelta(t, 4000, r.Totals.Acquired, 8)
@@ -133,10 +133,10 @@ func TestOutcomesAreToldApart(t *testing.T) {
 				require.InDelta(t, n, r.Totals.Started, 2)
 				if c.sample == "" {
 					require.Empty(t, r.ErrorSamples)
-					require.Equal(t, []string{ReasonNothing}, r.Valid.Reasons)
+					require.Equal(t, []Reason{{Kind: ReasonNothing}}, r.Valid.Reasons)
 				} else {
 					require.Equal(t, []string{c.sample}, r.ErrorSamples)
-					require.Equal(t, []string{ReasonNothing + ": " + c.sample}, r.Valid.Reasons)
+					require.Equal(t, []Reason{{ReasonNothing, c.sample}}, r.Valid.Reasons)
 				}
 			})
 		})
@@ -161,7 +161,7 @@ func TestAnAcquireThatNeverGotItsLockSaysWhy(t *testing.T) {
 		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 			require.Zero(t, r.Totals.Errors)
 			require.Len(t, r.Valid.Reasons, 1)
-			require.Contains(t, r.Valid.Reasons[0], ReasonNothing+": one master is young; context")
+			require.Contains(t, r.Valid.String(), "nothing was acquired: one master is young; context")
 		})
 	}
 }
@@ -288,7 +288,7 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 			virtual(t, in, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
 				require.NoError(t, err)
 				require.True(t, r.Interrupted())
-				require.Equal(t, []string{ReasonInterrupted}, r.Valid.Reasons)
+				require.Equal(t, []Reason{{Kind: ReasonInterrupted}}, r.Valid.Reasons)
 				require.InDelta(t, c.wantS, r.DurationS, 1e-6)
 				require.InDelta(t, c.cycles, r.Latency.Cycle.Count, 1)
 				require.Zero(t, r.Totals.Errors)
@@ -328,7 +328,7 @@ func TestPanicOfTheLockerEndsTheRun(t *testing.T) {
 		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 			require.ErrorContains(t, err, "boom")
 			require.ErrorContains(t, err, "run_test.go")
-			require.Contains(t, r.Valid.Reasons, ReasonPanic)
+			require.True(t, r.Valid.Has(ReasonPanic))
 			require.Less(t, r.DurationS, 1.0)
 		})
 	}
@@ -353,8 +353,8 @@ func TestRateThatCannotBeMetIsSaid(t *testing.T) {
 	cfg := Config{Workers: 2, Rate: 400, Arrivals: ArrivalsUniform, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.False(t, r.Valid.OK)
-		require.Contains(t, r.Valid.Reasons[0], "rate not met: offered 400.0/s, started 20")
-		require.Contains(t, r.Valid.Reasons[1], ReasonBacklog)
+		require.Contains(t, r.Valid.Reasons[0].String(), "rate not met: offered 400.0/s, started 20")
+		require.Equal(t, ReasonBacklog, r.Valid.Reasons[1].Kind)
 		require.InDelta(t, 800, r.Totals.Offered, 1)
 		require.InDelta(t, 400, r.Totals.Started, 4)
 		require.InDelta(t, 200, r.ThroughputPerS, 4, "the warm-up's backlog is not worked off in the measured time")

@@ -43,41 +43,41 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 		growing = growing || p.Growing
 	}
 	if panicked {
-		res.Invalidate(ReasonPanic)
+		res.Invalidate(ReasonPanic, "")
 	} else if interrupted {
-		res.Invalidate(ReasonInterrupted)
+		res.Invalidate(ReasonInterrupted, "")
 	}
 	if res.Totals.Acquired == 0 && !interrupted {
-		res.Invalidate(nothing(res.ErrorSamples, parts))
+		res.Invalidate(ReasonNothing, firstError(res.ErrorSamples, parts))
 	}
 	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
-		res.Invalidate(fmt.Sprintf("%s: %d of %d acquired, %d lost", ReasonNotHeld, h.Held, h.Wanted, h.Lost))
+		res.Invalidate(ReasonNotHeld, fmt.Sprintf("%d of %d acquired, %d lost", h.Held, h.Wanted, h.Lost))
 	}
 	t, s := res.Totals, max(res.DurationS, 1e-9)
 	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
-		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, started %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
+		res.Invalidate(ReasonRate, fmt.Sprintf("offered %.1f/s, started %.1f/s", float64(t.Offered)/s, float64(t.Started)/s))
 	}
 	if growing {
-		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, ended %.1f/s",
-			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
+		res.Invalidate(ReasonBacklog, fmt.Sprintf("arrivals waited longer and longer to be started, offered %.1f/s, ended %.1f/s",
+			float64(t.Offered)/s, res.ThroughputPerS))
 	}
 	if from, to, ok := res.Outage(cfg); ok && !cfg.Outages {
-		res.Invalidate(fmt.Sprintf("%s: from %.0f s to %.0f s, as when masters do not vote yet", ReasonOutage, from, to))
+		res.Invalidate(ReasonOutage, fmt.Sprintf("from %.0f s to %.0f s, as when masters do not vote yet", from, to))
 	}
 	exact := cfg.Op != Hold && cfg.History == 0
 	if share := res.LagShare(); exact && share > lagShare {
-		res.Invalidate(fmt.Sprintf("%s: at the p99 its own lag is %.0f%% of the response", ReasonGenerator, 100*share))
+		res.Invalidate(ReasonGenerator, fmt.Sprintf("at the p99 its own lag is %.0f%% of the response", 100*share))
 	}
 	ended := !panicked && !interrupted && res.Totals.Acquired > 0
 	if s := res.Headline(); exact && ended && s.Thin(99) {
-		text := fmt.Sprintf("%s: %d are no base for a p99", ReasonFew, s.Count)
+		text := fmt.Sprintf("%d are no base for a p99", s.Count)
 		if more := res.MoreSeconds(99); more > 0 {
 			text += fmt.Sprintf(", it needs %.0f s more at this pace", more)
 		}
-		res.Invalidate(text)
+		res.Invalidate(ReasonFew, text)
 	}
 	if cfg.History > 0 && ended && res.Totals.Acquired < auditLeast {
-		res.Invalidate(fmt.Sprintf("%s: %d are no base for an audit", ReasonFew, res.Totals.Acquired))
+		res.Invalidate(ReasonFew, fmt.Sprintf("%d are no base for an audit", res.Totals.Acquired))
 	}
 }
 
@@ -128,15 +128,15 @@ func (r *Result) stalled(from, to float64) bool {
 	})
 }
 
-// nothing returns ReasonNothing with the first error text, if there is one.
-func nothing(errors []string, parts []*Part) string {
+// firstError returns the first error text; it is empty if there is none.
+func firstError(errors []string, parts []*Part) string {
 	for _, p := range parts {
 		if p.Why != "" {
 			errors = append(errors, p.Why)
 		}
 	}
 	if len(errors) == 0 {
-		return ReasonNothing
+		return ""
 	}
-	return ReasonNothing + ": " + errors[0]
+	return errors[0]
 }

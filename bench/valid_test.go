@@ -60,7 +60,7 @@ func TestATimeInWhichNothingIsAcquiredIsNotValid(t *testing.T) {
 	}{
 		{"none", 0, false, ""},
 		{"one second, as the garbage collector of a busy machine may take", time.Second, false, ""},
-		{"eight", 8 * time.Second, false, ReasonOutage + ": from 0 s to 8 s"},
+		{"eight", 8 * time.Second, false, string(ReasonOutage) + ": from 0 s to 8 s"},
 		{"on purpose", 8 * time.Second, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestATimeInWhichNothingIsAcquiredIsNotValid(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, c.want == "", r.Valid.OK, r.Valid.Reasons)
 				if c.want != "" {
-					require.Contains(t, r.Valid.Reasons[0], c.want)
+					require.Contains(t, r.Valid.Reasons[0].String(), c.want)
 				}
 			})
 		})

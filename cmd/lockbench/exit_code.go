@@ -101,26 +101,20 @@ func lost(p *plan.Plan, results []*bench.Result) error {
 	return nil
 }
 
-// notValid names the first run that is not valid. Reasons that begin with one of excused do
-// not count. Embedded masters make figures invalid, but do not fail the run.
-func notValid(results []*bench.Result, excused ...string) error {
+// notValid names the first run that is not valid for other reasons than the excused ones.
+// Embedded masters make figures invalid, but do not fail the run. Their figures are never exact:
+// there, too few operations or a lagging generator are no failure either.
+func notValid(results []*bench.Result, excused ...bench.ReasonKind) error {
 	for _, r := range results {
-		if bad := failures(r, excused); len(bad) > 0 {
-			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", nameOf(r), r.Round, strings.Join(bad, "; "))}
+		left := r.Valid.But(excused...)
+		if r.Valid.Has(result.ReasonEmbedded) {
+			left = left.But(result.ReasonEmbedded, bench.ReasonFew, bench.ReasonGenerator)
+		}
+		if !left.OK {
+			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", nameOf(r), r.Round, left)}
 		}
 	}
 	return nil
-}
-
-// failures returns the reasons for which a result fails the run. Figures of embedded masters
-// are never exact: there, too few operations or a lagging generator are no failure.
-func failures(r *bench.Result, excused []string) []string {
-	if slices.Contains(r.Valid.Reasons, result.EmbeddedReason) {
-		excused = append(slices.Clone(excused), result.EmbeddedReason, bench.ReasonFew, bench.ReasonGenerator)
-	}
-	return slices.DeleteFunc(slices.Clone(r.Valid.Reasons), func(reason string) bool {
-		return slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(reason, e) })
-	})
 }
 
 // judgeObjectives puts a missed objective before one that cannot be judged.

@@ -57,7 +57,7 @@ func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
 	require.Equal(t, exitMissed, code)
 	r.SLO[1] = bench.SLO{Text: "acquire.p99<5ms", Unit: bench.UnitNs, Value: 7.25e6}
 	require.EqualError(t, judge(t.Context(), []*bench.Result{r}, nil), "missed:  round 0: acquire.p99<5ms: 7.25ms", "also what was measured")
-	r.Invalidate("rate not met")
+	r.Invalidate(bench.ReasonRate, "")
 	code, _ = exitCode(judge(t.Context(), []*bench.Result{r}, nil))
 	require.Equal(t, exitNotValid, code, "figures that mean nothing miss nothing")
 }
@@ -68,7 +68,7 @@ func TestAVerdictOnASweepNamesTheSetting(t *testing.T) {
 		"an overlap":         {Safety: bench.Safety{Overlaps: 1}},
 		"a fence":            {Safety: bench.Safety{FenceViolations: 1}},
 		"a loss of validity": {Totals: bench.Totals{Acquired: 10, Outlived: 1}},
-		"not valid":          {Valid: bench.Valid{Reasons: []string{"rate not met"}}},
+		"not valid":          {Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}}}},
 		"missed":             {SLO: []bench.SLO{{Text: "jain>1"}}},
 		"not judged":         {SLO: []bench.SLO{{Text: "jain>1", Reason: "too few"}}},
 	} {
@@ -83,10 +83,10 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 	cancel()
 	good := &bench.Result{Valid: bench.Valid{OK: true}}
 	overlap := &bench.Result{Safety: bench.Safety{Overlaps: 1}}
-	invalid := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met"}}}
-	few := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3"}}}
-	tried := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3", "the generator could not keep up: 9", result.EmbeddedReason}}}
-	stuck := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met: 3", result.EmbeddedReason}}}
+	invalid := &bench.Result{Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}}}}
+	few := &bench.Result{Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonFew}}}}
+	tried := &bench.Result{Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonFew}, {Kind: bench.ReasonGenerator}, {Kind: result.ReasonEmbedded}}}}
+	stuck := &bench.Result{Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}, {Kind: result.ReasonEmbedded}}}}
 	for _, c := range []struct {
 		ctx     context.Context
 		results []*bench.Result

@@ -11,11 +11,12 @@
 //	0    ok
 //	1    run error
 //	2    usage: nothing was started
-//	3    an objective (--slo) was missed
+//	3    an objective (--slo) was missed, in a sweep of rates by the lowest one
 //	4    safety violation: two holders at once, or a fencing token that did not grow
-//	5    measurement not valid: a rate was not met, or it is too short to size from
+//	5    measurement not valid: a rate was not met, the machine spoiled it, or it is too short to
+//	     size from
 //	7    locks lost their validity while they were held, without --slo or --fault about that;
-//	     never of chaos or sweep --find-max, where that is expected
+//	     never of chaos or a sweep of rates with --slo, where that is expected
 //	130  interrupted with the partial result written
 //	141  the output was closed (closed pipe)
 package main
@@ -94,6 +95,9 @@ func root() *cobra.Command {
 			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			if unknown.GetSpecifiedName() == "find-max" {
+				return usage.Errorf("--find-max is gone; instead: sweep --param rate=1000..128000x2 --slo 'response.p99<5ms'")
+			}
 			return usage.Errorf("%w%s", err, usage.Near(unknown.GetSpecifiedName(), "--", names))
 		}
 		return usage.Error{Err: err}

@@ -65,7 +65,7 @@ type procedure struct {
 
 // inRounds runs every implementation in turn. Runs that are not valid for one of the excused
 // reasons do not fail.
-func inRounds(p *plan.Plan, excused ...string) procedure {
+func inRounds(p *plan.Plan, excused ...bench.ReasonKind) procedure {
 	return procedure{
 		runs: session.Rounds(p),
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {

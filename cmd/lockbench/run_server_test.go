@@ -128,7 +128,7 @@ func TestBenchOutputLeavesOutEmbeddedMasters(t *testing.T) {
 	require.Empty(t, stdout)
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^# left out: impl=muxlock/masters=3/workers=64, round 1: not valid: .*`+result.EmbeddedReason, string(text))
+	require.Regexp(t, `(?m)^# left out: impl=muxlock/masters=3/workers=64, round 1: not valid: .*`+string(result.ReasonEmbedded), string(text))
 }
 
 func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {

@@ -70,10 +70,10 @@ func TestOnATerminalTheProgressIsGoneWhenTheRunIsOver(t *testing.T) {
 
 func TestAnErrorOnATerminalBreaksBetweenWords(t *testing.T) {
 	t.Parallel()
-	cmd, seen, ended := onPty(t, "sweep", "--find-max", "--rounds", "2")
+	cmd, seen, ended := onPty(t, "sweep", "--param", "rate=1", "--slo", "throughput>1", "--rounds", "2")
 	cmd.Wait()
 	<-ended
-	require.Regexp(t, `(?m)^  .*runs *\r$`, seen())
+	require.Regexp(t, `(?m)^  .*rate *\r$`, seen())
 }
 
 func TestAResultIsShownAsTextOnATerminal(t *testing.T) {

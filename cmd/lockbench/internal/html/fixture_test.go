@@ -67,7 +67,7 @@ func full(impl string, round int, speed float64) *bench.Result {
 			{Text: "throughput>1000", Value: 1990, Limit: 1000, Pass: true},
 			{Text: "handover.p99.99<1s", Unit: bench.UnitNs, Limit: 1e9, Reason: "too few hand-overs"},
 		},
-		Valid:        bench.Valid{OK: true, Reasons: []string{}},
+		Valid:        bench.Valid{OK: true, Reasons: []bench.Reason{}},
 		ErrorSamples: []string{"127.0.0.1:7002: i/o timeout\nquorum not reached"},
 	}
 	for i, addr := range []string{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"} {

@@ -34,7 +34,7 @@ func documents() map[string]result.Document {
 	zeros := &bench.Result{Impl: "muxlock", Round: 1, Series: []bench.Point{{}, {TS: 1}}, PerMaster: []bench.Master{{Addr: "a:1"}}}
 	none := &bench.Summary{Unit: "ns", P: map[string]int64{}}
 	zeros.Latency = bench.Latencies{Service: none, Acquire: none, Release: none, Cycle: none, Handover: none}
-	zeros.Invalidate(bench.ReasonNothing)
+	zeros.Invalidate(bench.ReasonNothing, "")
 	return map[string]result.Document{
 		"run":     document("run", full("muxlock", 1, 1)),
 		"advised": advised(document("run", full("muxlock", 1, 1))),
@@ -79,7 +79,7 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	const evil = `</script><script>alert("x")</script><img src=x onerror=alert(1)>"'`
 	r := full(evil, 1, 1)
 	r.PerMaster[0].Addr, r.ErrorSamples[0], r.Faults[0].Spec, r.SLO[0].Text = evil, evil, evil, evil
-	r.Invalidate(evil)
+	r.Invalidate(bench.ReasonNothing, evil)
 	doc := document("run", r, full("other", 1, 2))
 	doc.Config.Masters[0], doc.Config.Server, doc.Env.Host, doc.Config.Faults[0], doc.Tool.Version = evil, evil, evil, evil, evil
 	text := page(t, doc,
@@ -120,7 +120,7 @@ func TestWhatIsWrongStandsAtTheHead(t *testing.T) {
 	require.NotContains(t, page(t, documents()["zeros"]), "every run is valid")
 	r := full("muxlock", 1, 1)
 	r.Safety.Overlaps = 3
-	r.Invalidate("rate not met")
+	r.Invalidate(bench.ReasonRate, "")
 	bad := page(t, document("run", r))
 	head, _, _ := strings.Cut(bad, "<h2>")
 	require.Contains(t, head, `<p class="bad">SAFETY VIOLATION muxlock: 3 times`)

@@ -106,7 +106,7 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	r.Client = after.Since(before, r.Totals.Acquired)
 	r.Seed, r.Series = cfg.Seed, series
 	if ctx.Err() != nil {
-		r.Invalidate(bench.ReasonInterrupted)
+		r.Invalidate(bench.ReasonInterrupted, "")
 	}
 	if cfg.Progress != nil {
 		cfg.Progress(bench.Progress{Impl: r.Impl, Elapsed: elapsed, Total: cfg.Duration, Result: r})
@@ -225,12 +225,12 @@ func (l *Load) result(elapsed time.Duration) *bench.Result {
 			Service: acquire.Summary(), Acquire: acquire.Summary(), Release: release.Summary(), Cycle: cycle.Summary(),
 		},
 		Fairness:     bench.Fairness{Jain: bench.Jain(shares), PerProc: []int64{n}},
-		Valid:        bench.Valid{OK: true, Reasons: []string{}},
+		Valid:        bench.Valid{OK: true, Reasons: []bench.Reason{}},
 		ErrorSamples: []string{},
 	}
 	r.Fairness.MaxWaitNs = r.Latency.Acquire.Max
 	if n == 0 {
-		r.Invalidate(bench.ReasonNothing)
+		r.Invalidate(bench.ReasonNothing, "")
 	}
 	return r
 }

@@ -48,7 +48,7 @@ func leftOut(r *bench.Result) string {
 	case r.Safety.Violated():
 		return fmt.Sprintf("%d overlaps, %d fence violations", r.Safety.Overlaps, r.Safety.FenceViolations)
 	case !r.Valid.OK:
-		return strings.Join(strings.Fields("not valid: "+strings.Join(r.Valid.Reasons, "; ")), " ")
+		return strings.Join(strings.Fields("not valid: "+r.Valid.String()), " ")
 	case r.Latency.Cycle.Count == 0 || r.ThroughputPerS == 0:
 		return "no cycle was finished"
 	}

@@ -63,7 +63,7 @@ func TestARunThatShowsNothingIsLeftOutWithTheReason(t *testing.T) {
 		"no cycle was finished":          func(r *bench.Result) { r.Latency.Cycle = &bench.Summary{} },
 		"2 overlaps, 0 fence violations": func(r *bench.Result) { r.Safety.Overlaps = 2 },
 		"not valid: rate not met; nothing was acquired: a b": func(r *bench.Result) {
-			r.Valid = bench.Valid{Reasons: []string{"rate not met", "nothing was acquired: a\nb"}}
+			r.Valid = bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}, {Kind: bench.ReasonNothing, Detail: "a\nb"}}}
 		},
 	} {
 		r := benched()

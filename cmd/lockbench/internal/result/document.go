@@ -15,8 +15,8 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// EmbeddedReason stands in valid.reasons of every run on embedded masters.
-const EmbeddedReason = "embedded masters: the speed means nothing"
+// ReasonEmbedded is a reason against every run on embedded masters.
+const ReasonEmbedded bench.ReasonKind = "embedded masters: the speed means nothing"
 
 // SchemaVersion of Document; fields are only ever added to a version.
 const SchemaVersion = 2
@@ -29,9 +29,8 @@ type Document struct {
 	Config        Config          `json:"config"`
 	Results       []*bench.Result `json:"results"`
 	Relative      []Relative      `json:"relative"`
-	Sweep         *Sweep          `json:"sweep,omitempty"`    // figures by setting
-	Capacity      []Capacity      `json:"capacity,omitempty"` // searches of the highest rate
-	Advice        *Advice         `json:"advice,omitempty"`   // of advise only
+	Sweep         *Sweep          `json:"sweep,omitempty"`  // figures by setting
+	Advice        *Advice         `json:"advice,omitempty"` // of advise only
 }
 
 // Advice has the sizes and the command to try them.
@@ -97,23 +96,20 @@ type Kind string
 
 // The kinds, by the commands that make them.
 const (
-	KindRun      Kind = "run"
-	KindCompare  Kind = "compare"
-	KindSweep    Kind = "sweep"
-	KindCapacity Kind = "capacity" // sweep --find-max
-	KindAdvise   Kind = "advise"
-	KindChaos    Kind = "chaos"
+	KindRun     Kind = "run"
+	KindCompare Kind = "compare"
+	KindSweep   Kind = "sweep"
+	KindAdvise  Kind = "advise"
+	KindChaos   Kind = "chaos"
 )
 
-// Kind returns the kind of a document; nothing else decides on it. The command decides, with two
-// exceptions: advice may be added to a kept result, and a sweep may search a capacity.
+// Kind returns the kind of a document; nothing else decides on it. The command decides, but for
+// advice that was added to a kept result.
 func (d Document) Kind() Kind {
 	command := Kind(d.Config.Command)
 	switch {
 	case d.Advice != nil && d.Advice.Least > 0: // earlier versions had another advice there
 		return KindAdvise
-	case command == KindSweep && len(d.Capacity) > 0:
-		return KindCapacity
 	case command == KindSweep && d.Sweep != nil, command == KindCompare, command == KindChaos:
 		return command
 	}

@@ -23,7 +23,6 @@ func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
 		{"compare", nil, result.KindCompare},
 		{"chaos", nil, result.KindChaos},
 		{"sweep", func(d *result.Document) { d.Sweep = &result.Sweep{} }, result.KindSweep},
-		{"sweep", func(d *result.Document) { d.Sweep, d.Capacity = &result.Sweep{}, make([]result.Capacity, 1) }, result.KindCapacity},
 		{"sweep", nil, result.KindRun}, // ended before there was any
 		{"advise", nil, result.KindRun},
 		{"advise", func(d *result.Document) { d.Advice = &result.Advice{Sizes: sizing.Sizes{Least: 1}} }, result.KindAdvise},

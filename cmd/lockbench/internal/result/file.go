@@ -73,11 +73,8 @@ func (f *File) Abandon() {
 // documentMost bounds the bytes of Read: a hundred times the document of a long run.
 const documentMost = 64 << 20
 
-// The lockbench of these commits reads documents of schema 1, and of searches without repeats.
-const (
-	readsSchema1  = "967aab1"
-	readsSearches = "7af9070"
-)
+// The lockbench of this commit reads documents of schema 1.
+const readsSchema1 = "967aab1"
 
 // ReadFile is Read of a file, or of standard input for the name -. Its errors name the file.
 func ReadFile(name string) (*Document, error) {
@@ -120,12 +117,8 @@ func Read(r io.Reader) (*Document, error) {
 			return nil, fmt.Errorf("is damaged: result %d %w", i+1, err)
 		}
 	}
-	if doc.Sweep != nil {
-		for _, p := range doc.Sweep.Points {
-			if slices.ContainsFunc(p.Results, func(i int) bool { return i < 0 || i >= len(doc.Results) }) {
-				return nil, errors.New("is damaged: its sweep names results that are not there")
-			}
-		}
+	if doc.Sweep != nil && slices.ContainsFunc(doc.Sweep.results(), func(i int) bool { return i < 0 || i >= len(doc.Results) }) {
+		return nil, errors.New("is damaged: its sweep names results that are not there")
 	}
 	return doc, nil
 }
@@ -135,7 +128,6 @@ func Read(r io.Reader) (*Document, error) {
 func decode(text []byte, doc *Document) error {
 	err := json.Unmarshal(text, doc)
 	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input":
 		return fmt.Errorf("is cut off after %d bytes", len(text))
@@ -149,8 +141,6 @@ func decode(text []byte, doc *Document) error {
 		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
 	case doc.SchemaVersion < 1:
 		return fmt.Errorf("is damaged: there is no schema %d", doc.SchemaVersion)
-	case errors.As(err, &kind) && kind.Field == "capacity.steps.met":
-		return fmt.Errorf("is a search by an older lockbench, which lockbench of commit %s reads", readsSearches)
 	case err != nil:
 		return fmt.Errorf("is damaged: %w", err)
 	case doc.Results == nil:

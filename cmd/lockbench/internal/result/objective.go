@@ -161,24 +161,3 @@ func (o Objective) bounds() bool {
 
 // Samples returns the number of operations that a run needs to be judged by the objective.
 func (o Objective) Samples() int64 { return o.figure.samples }
-
-// longest is the largest answer of Longer.
-const longest = 10
-
-// Longer returns how many times longer the run should have been, at its pace, to be judged.
-func (o Objective) Longer(r *bench.Result) float64 {
-	v := o.figure.read(r)
-	switch {
-	case o.figure.samples == 0:
-		return 1
-	case v.whole == 0:
-		return longest // a guess
-	case !o.bounds():
-		return float64(o.figure.samples) / float64(v.whole)
-	}
-	times := int64(1)
-	for times < longest && sizing.AtMost(times*v.part, times*v.whole) > o.limit {
-		times++
-	}
-	return float64(times)
-}

@@ -25,7 +25,7 @@ func TestRelativeIsTheMedianOfRatiosWithinRounds(t *testing.T) {
 		ran("ref", 3, 100, 1000), ran("new", 3, 1100, 500),
 	}
 	cut := ran("new", 4, 1, 1)
-	cut.Invalidate(bench.ReasonInterrupted)
+	cut.Invalidate(bench.ReasonInterrupted, "")
 	results = append(results, ran("ref", 4, 1, 1), cut)
 
 	rows := RelativeTo("ref", results)

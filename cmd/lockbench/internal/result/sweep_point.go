@@ -12,6 +12,8 @@ import (
 type Sweep struct {
 	Params []SweepParam `json:"params"`
 	Points []SweepPoint `json:"points"` // in the order of the settings
+	// Highest is of a sweep of rates with objectives only, for each implementation.
+	Highest []HighestRate `json:"highest,omitempty"`
 }
 
 // SweepParam is a flag that a sweep varies.
@@ -80,10 +82,25 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	return s
 }
 
-// Of returns the results of the point.
-func (p SweepPoint) Of(results []*bench.Result) (own []*bench.Result) {
-	for _, at := range p.Results {
-		own = append(own, results[at])
+// results returns all indices into Document.Results.
+func (s *Sweep) results() (all []int) {
+	for _, p := range s.Points {
+		all = append(all, p.Results...)
 	}
-	return own
+	for _, h := range s.Highest {
+		for _, t := range h.Rates {
+			all = append(all, t.Results...)
+		}
+	}
+	return all
+}
+
+// Of returns the results of the point.
+func (p SweepPoint) Of(results []*bench.Result) []*bench.Result { return pick(results, p.Results) }
+
+func pick(results []*bench.Result, places []int) (picked []*bench.Result) {
+	for _, at := range places {
+		picked = append(picked, results[at])
+	}
+	return picked
 }

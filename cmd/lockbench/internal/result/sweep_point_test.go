@@ -18,9 +18,9 @@ func swept(workers string, impl string, throughput float64, p99 int64) *bench.Re
 func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
 	params := []SweepParam{{Name: "workers"}}
 	cut := swept("8", "a", 1, 1)
-	cut.Invalidate(bench.ReasonInterrupted)
+	cut.Invalidate(bench.ReasonInterrupted, "")
 	late := swept("1", "b", 7, 700)
-	late.Invalidate(bench.ReasonRate)
+	late.Invalidate(bench.ReasonRate, "")
 	s := NewSweep(params, []*bench.Result{
 		swept("1", "a", 10, 100), late, swept("8", "a", 80, 800),
 		swept("8", "a", 90, 900), swept("1", "a", 30, 300), swept("1", "a", 20, 200), cut,

@@ -23,7 +23,7 @@ func Result(impl string, round int, perSecond float64) *bench.Result {
 		Totals:  bench.Totals{Acquired: 500},
 		Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s},
 		Client:  bench.Client{CPUNsPerOp: 12_340, AllocsPerOp: 5.25},
-		Valid:   bench.Valid{OK: true, Reasons: []string{}},
+		Valid:   bench.Valid{OK: true, Reasons: []bench.Reason{}},
 	}
 }
 

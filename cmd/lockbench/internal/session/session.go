@@ -104,7 +104,7 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 	line.End()
 	for _, r := range results {
 		if s.Set.Kind == masters.Embedded {
-			r.Invalidate(result.EmbeddedReason)
+			r.Invalidate(result.ReasonEmbedded, "")
 		}
 		for _, o := range p.Objectives {
 			r.SLO = append(r.SLO, o.Judge(r))

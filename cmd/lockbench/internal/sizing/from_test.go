@@ -120,7 +120,7 @@ func TestDoubtsAboutAResultAreSaid(t *testing.T) {
 	r.Safety = bench.Safety{Overlaps: 1}
 	require.Equal(t, []string{"round 1: 1 holders overlapped or had a fence that did not grow: mend that first"}, against(r))
 	r.Safety = bench.Safety{Overlaps: 2, FenceViolations: 1}
-	r.Valid.Reasons = []string{"why"}
+	r.Valid.Reasons = []bench.Reason{{Kind: "why"}}
 	r.PerMaster = []bench.Master{{Addr: "well"}, {Addr: "a", Lost: 1}, {Addr: "b", Down: 0.9}}
 	m, err := FromResults(bench.Config{}, 3, []*bench.Result{r})
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 100)
 	r.Safety.Overlaps, r.Safety.FenceViolations = 3, 2
 	r.Totals.Fenced, r.Totals.FenceSecondTrips = 400, 6
-	r.Invalidate("rate not met")
+	r.Invalidate(bench.ReasonRate, "")
 	r.ErrorSamples = []string{"it broke\nbadly"}
 	text := shown(t, "run", resulttest.Document(r))
 	require.Contains(t, text, "SAFETY VIOLATION muxlock: 3 times")
@@ -86,7 +86,7 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	r.AcquiredPerS, r.Drain = 90, &bench.Point{TS: r.DurationS + 2, Unfinished: 300}
 	r.Latency.Response.Censored, r.Latency.Response.AtLeast = 3, []string{"99.9", "99.99"}
 	doc := resulttest.Document(r)
-	r.Invalidate(bench.ReasonGenerator + ": by far")
+	r.Invalidate(bench.ReasonGenerator, "by far")
 	doc.Config.Rate = 200
 	text := flat(shown(t, "run", doc))
 	for _, want := range []string{
@@ -96,7 +96,7 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " service ",
 		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
 		" late: begun more than 1 ms",
-		"NOT VALID muxlock: " + bench.ReasonGenerator + ": by far what helps: fewer other programs",
+		"NOT VALID muxlock: " + string(bench.ReasonGenerator) + ": by far what helps: fewer other programs",
 	} {
 		require.Contains(t, text, want)
 	}

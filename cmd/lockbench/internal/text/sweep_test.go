@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 		r.Setting = map[string]string{"workers": workers}
 		results = append(results, r)
 	}
-	results[1].Invalidate("not all locks were held")
+	results[1].Invalidate(bench.ReasonNotHeld, "")
 	results[0].SLO = []bench.SLO{{Text: "cycle.p50<5ms", Pass: true}}
 	doc := resulttest.Document(results...)
 	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "workers"}}, results)
@@ -35,28 +36,60 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	require.NotEmpty(t, shown(t, "sweep", result.Document{Sweep: result.NewSweep(nil, nil)}), "interrupted before anything")
 }
 
-func TestASearchEndsWithItsAnswer(t *testing.T) {
-	met := result.CapacityStep{RatePerS: 41_000, Outcome: result.RateMet, Met: 3, Results: []int{0, 1, 2}, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000}
-	missed := result.CapacityStep{RatePerS: 43_000, Outcome: result.RateMissed, Missed: 2, Met: 1, Results: []int{3, 4, 5}, Why: "not valid: rate not met", P99Ns: 9_100_000}
-	spoiled := result.CapacityStep{RatePerS: 42_000, Outcome: result.RateSpoiled, Spoiled: 3, Results: []int{3, 4, 5}, Why: "the machine stalled: p99 181ms"}
-	capacity := func(rate, next float64, steps ...result.CapacityStep) result.Capacity {
-		return result.Capacity{Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: rate, NextPerS: next, Steps: steps}
+func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
+	run := func(p99 int64, pass bool) *bench.Result {
+		r := resulttest.Result("muxlock", 1, 1000)
+		r.SLO = []bench.SLO{{Text: "response.p99<5ms", Unit: bench.UnitNs, Value: float64(p99), Pass: pass}, {Text: "failure_rate<=1%", Unit: bench.UnitShare, Pass: true}}
+		return r
 	}
-	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
-	doc.Capacity = []result.Capacity{
-		capacity(41_000, 43_000, met, missed), capacity(0, 43_000, missed), capacity(41_000, 0, met), capacity(41_000, 42_000, met, missed, spoiled),
-		capacity(41_000, 0, met, result.CapacityStep{RatePerS: 164_000, Missed: 1, Results: []int{3}}), // interrupted
+	lagged, few := run(9_100_000, false), run(0, false)
+	lagged.Invalidate(bench.ReasonGenerator, "by far")
+	few.SLO[0].Reason = "too few"
+	late := run(9_300_000, false)
+	late.Invalidate(bench.ReasonRate, "by far")
+	late.Invalidate(result.ReasonEmbedded, "")
+	stalled := run(9_100_000, false)
+	stalled.Client.Stall = resulttest.Summary(100_000_000)
+	doc := resulttest.Document(run(4_100_000, true), run(4_200_000, true), late, lagged, stalled, few)
+	doc.Config.SLO = []string{"response.p99<5ms", "failure_rate<=1%"}
+	tried := func(rate float64, outcome result.Outcome, runs []result.Outcome, results ...int) result.RateTried {
+		return result.RateTried{RatePerS: rate, Outcome: outcome, Runs: runs, Results: results}
 	}
-	lines := shown(t, "sweep", doc)
-	require.Contains(t, lines, "\nstep  rate/s  met  missed  spoiled\n1     41,000    3       0        0  response.p99<5ms: 4.10ms\n"+
-		"2     43,000    1       2        0  not valid: rate not met\n3     42,000    0       0        3  the machine stalled: p99 181ms\n", "one line a step")
-	text := flat(lines)
+	const met, missed, spoiled = result.RateMet, result.RateMissed, result.RateSpoiled
+	at := []result.RateTried{
+		tried(1000, met, []result.Outcome{met, met, missed}, 0, 1, 2),
+		tried(2000, missed, []result.Outcome{missed, met, missed}, 2, 1, 2),
+		tried(4000, spoiled, []result.Outcome{spoiled, spoiled, met}, 3, 4, 0),
+		tried(5000, result.RateTooFew, []result.Outcome{result.RateTooFew}, 5),
+		tried(6000, result.RateTooFew, []result.Outcome{result.RateTooFew}),
+		tried(8000, "", []result.Outcome{met}, 0),
+	}
+	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "rate"}}, doc.Results)
+	found := func(rate float64, rates ...result.RateTried) result.HighestRate {
+		return result.HighestRate{Impl: "muxlock", RatePerS: rate, Rates: rates}
+	}
+	doc.Sweep.Highest = []result.HighestRate{
+		found(1000, at...), found(1000, at[0]), found(1000, at[0], at[2]), found(1000, at[0], at[4]), found(1000, at[0], at[5]), found(0, at[1]), found(0, at[2]),
+	}
+	text := shown(t, "sweep", doc)
+	indent := strings.Repeat(" ", 44)
 	for _, want := range []string{
-		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, met in 3 of 3 runs; missed in 2 of 3 runs at 43,000/s ",
-		"none; missed in 2 of 3 runs at 43,000/s", "41,000/s, met in 3 of 3 runs; no higher one was tried",
-		"highest rate so far that meets response.p99<5ms: 41,000/s, met in 3 of 3 runs; no higher one was decided on",
-		"what is above is not known: 3 spoiled of 3 runs at 42,000/s",
+		"rate/s  response.p99<5ms  failure_rate<=1%  muxlock",
+		" 1,000        4.20ms met            0% met  met in 2 of 3 runs",
+		" 2,000     9.30ms missed            0% met  missed in 2 of 3 runs: rate not met",
+		" 4,000     9.10ms missed            0% met  spoiled in 2 of 3 runs: the\n" + indent + "generator could not keep up; the\n" + indent + "machine stalled",
+		" 5,000      - not judged            0% met  too few operations; a longer\n" + indent + "--duration allows more",
+		" 6,000                 -                 -  too few operations; a longer\n" + indent + "--duration allows more",
+		" 8,000        4.10ms met            0% met  interrupted",
 	} {
-		require.Contains(t, text, want)
+		require.Contains(t, text, "\n"+want+"\n")
 	}
+	for _, want := range []string{
+		"muxlock: 1,000/s is the highest rate in a row that met all objectives; 2,000/s missed ", "objectives; no higher one was tried ",
+		"objectives; 4,000/s was spoiled by the machine ", "objectives; 6,000/s had too few operations ", "objectives; 8,000/s was not decided on ",
+		"muxlock: no rate in a row met all objectives: the lowest, 2,000/s, missed ", "the lowest, 4,000/s, was spoiled by the machine ",
+	} {
+		require.Contains(t, flat(text), want)
+	}
+	require.NotContains(t, text, "NOT VALID", "the rates have the reasons")
 }

@@ -67,7 +67,6 @@ var Former = map[string]string{
 	"masters replace":           "muxlock masters replace",
 	"masters status":            "muxlock masters status",
 	"schema":                    "the README of cmd/lockbench, which names the fields of -o json",
-	"sweep --param A --param B": "one sweep after the other, each with one --param",
 	"validate":                  "make validate",
 	"version":                   "--version",
 }

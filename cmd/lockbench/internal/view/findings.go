@@ -108,20 +108,7 @@ func judged(results []*bench.Result, impl string) (all [][]bench.SLO) {
 // stood returns the measured value and the verdict. A missed round says more than a round that
 // could not be judged.
 func stood(rounds []bench.SLO) (value string, verdict Cell) {
-	var values []float64
-	var bounds []bool
-	passed, reason := 0, ""
-	for _, s := range rounds {
-		if s.Reason != "" {
-			reason = s.Reason
-			continue
-		}
-		values, bounds = append(values, s.Value), append(bounds, s.AtLeast)
-		if s.Pass {
-			passed++
-		}
-	}
-	value = median(rounds[0].Unit, values, bounds)
+	value, passed, missed, reason := counted(rounds)
 	count := ""
 	if len(rounds) > 1 {
 		count = fmt.Sprintf(" (met in %d of %d rounds)", passed, len(rounds))
@@ -129,10 +116,30 @@ func stood(rounds []bench.SLO) (value string, verdict Cell) {
 	switch {
 	case passed == len(rounds):
 		return value, Cell{Text: "PASS" + count, Class: Good}
-	case passed < len(values):
+	case missed > 0:
 		return value, Cell{Text: "MISSED" + count, Class: Bad}
 	}
 	return value, Cell{Text: "NOT JUDGED" + count + ": " + reason, Class: Bad}
+}
+
+// counted returns the median of the measured values, how many rounds passed or missed, and why one was
+// not judged.
+func counted(rounds []bench.SLO) (value string, passed, missed int, reason string) {
+	var values []float64
+	var bounds []bool
+	for _, s := range rounds {
+		switch {
+		case s.Reason != "":
+			reason = s.Reason
+			continue
+		case s.Pass:
+			passed++
+		default:
+			missed++
+		}
+		values, bounds = append(values, s.Value), append(bounds, s.AtLeast)
+	}
+	return median(rounds[0].Unit, values, bounds), passed, missed, reason
 }
 
 // Judged writes an objective and its measured value.
@@ -171,7 +178,7 @@ func (b *Blocks) warnings(doc result.Document) {
 				samples[sample] = true
 			}
 		}
-		if doc.Kind() != result.KindCapacity { // there the steps have the reasons
+		if doc.Sweep == nil || doc.Sweep.Highest == nil { // there the rates have the reasons
 			lagged = b.reasons(name, groups[name]) || lagged
 			short = b.outlasted(name, groups[name]) || short
 		}
@@ -187,15 +194,14 @@ func (b *Blocks) warnings(doc result.Document) {
 // reasons shows why runs are not valid, each kind of reason once, since only figures differ. It
 // reports whether the generator lagged.
 func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
-	var kinds []string
-	reasons := map[string][]string{} // by kind
+	var kinds []bench.ReasonKind
+	reasons := map[bench.ReasonKind][]bench.Reason{}
 	for _, r := range results {
-		for _, reason := range r.Valid.Reasons {
-			kind, _, _ := strings.Cut(reason, ":")
-			if reasons[kind] == nil {
-				kinds = append(kinds, kind)
+		for _, reason := range r.Valid.But(result.ReasonEmbedded).Reasons { // the header has that one
+			if reasons[reason.Kind] == nil {
+				kinds = append(kinds, reason.Kind)
 			}
-			reasons[kind] = append(reasons[kind], reason)
+			reasons[reason.Kind] = append(reasons[reason.Kind], reason)
 		}
 	}
 	for _, kind := range kinds {
@@ -203,9 +209,7 @@ func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
 		if n := len(reasons[kind]); n > 1 {
 			text += fmt.Sprintf(" (in %d rounds)", n)
 		}
-		if reasons[kind][0] != result.EmbeddedReason { // the header has that one
-			b.bad("%s", text)
-		}
+		b.bad("%s", text)
 	}
 	return reasons[bench.ReasonGenerator] != nil
 }

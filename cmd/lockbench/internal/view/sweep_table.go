@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,6 +15,10 @@ import (
 
 // sweep shows a line for each setting and implementation, and on a page how the figures grow.
 func (b *Blocks) sweep(doc result.Document) {
+	if doc.Sweep.Highest != nil {
+		b.highestRates(doc)
+		return
+	}
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
 	b.failuresMean(doc)
@@ -112,70 +115,16 @@ func (b *Blocks) growth(doc result.Document) {
 	}
 }
 
-// place returns the place of a value on the axis; NaN if it is no number. The rates of a search are
-// numbers, but no values of the param.
+// place returns the place of a value on the axis; NaN if it is no number. A sweep that finds the highest
+// rate has numbers that are no values of the param.
 func place(p result.SweepParam, text string) float64 {
 	for _, v := range p.Values {
 		if v.Text == text && v.Number != nil {
 			return *v.Number
 		}
 	}
-	if v, err := strconv.ParseFloat(text, 64); err == nil && len(p.Values) == 0 {
+	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v
 	}
 	return math.NaN()
-}
-
-// capacities shows searches: their steps and answers.
-func (b *Blocks) capacities(doc result.Document) {
-	for _, c := range doc.Capacity {
-		b.Line("\n%s: the highest rate that meets %s", c.Impl, strings.Join(c.SLO, " and "))
-		t := Table{Texts: 1, Heads: []string{"step", "rate/s", "met", "missed", "spoiled", ""}, Remarks: 1}
-		for i, s := range c.Steps {
-			t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), fmt.Sprint(s.Met), fmt.Sprint(s.Missed), fmt.Sprint(s.Spoiled), s.Why))
-		}
-		b.Table(t)
-		b.Line("%s", Answer(c))
-	}
-	b.growth(doc)
-}
-
-// outcome writes the outcome of most runs at a rate, and their number.
-func outcome(s result.CapacityStep) string {
-	text := string(s.Outcome)
-	switch s.Outcome {
-	case result.RateMet:
-		text = fmt.Sprintf("met in %d of %d runs", s.Met, s.Met+s.Missed)
-	case result.RateMissed:
-		text = fmt.Sprintf("missed in %d of %d runs", s.Missed, s.Met+s.Missed)
-	case result.RateSpoiled:
-		return fmt.Sprintf("%d spoiled of %d runs", s.Spoiled, len(s.Results))
-	}
-	if s.Spoiled > 0 {
-		text += fmt.Sprintf(" (%d more spoiled)", s.Spoiled)
-	}
-	return text
-}
-
-// Answer writes the answer of a search and its runs in a sentence.
-func Answer(c result.Capacity) string {
-	at, next := c.At(c.RatePerS), c.At(c.NextPerS)
-	far := map[bool]string{true: " so far"}[c.Cut()]
-	text := fmt.Sprintf("%s: highest rate%s that meets %s: ", c.Impl, far, strings.Join(c.SLO, " and "))
-	if c.RatePerS == 0 {
-		text += "none"
-	} else {
-		text += fmt.Sprintf("%s, %s", units.Rate(c.RatePerS), outcome(at))
-	}
-	switch {
-	case c.NextPerS == 0 && c.Cut():
-		return text + "; no higher one was decided on"
-	case c.NextPerS == 0:
-		return text + "; no higher one was tried"
-	case c.Unknown():
-		text += "; what is above is not known: "
-	default:
-		text += "; "
-	}
-	return text + fmt.Sprintf("%s at %s", outcome(next), units.Rate(c.NextPerS))
 }

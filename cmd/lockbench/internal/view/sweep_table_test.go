@@ -54,7 +54,7 @@ func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
 			r := resulttest.Result("a", 1+round, 1000)
 			r.Setting = map[string]string{"workers": workers}
 			if workers == "8" {
-				r.Invalidate("rate not met: by " + string(rune('1'+round)))
+				r.Invalidate(bench.ReasonRate, "by "+string(rune('1'+round)))
 				r.Totals.Outlived = 50
 				r.ErrorSamples = []string{"acquire: closed"}
 				r.Safety = bench.Safety{Overlaps: 1, FenceViolations: 1}
@@ -62,7 +62,7 @@ func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
 			doc.Results = append(doc.Results, r)
 		}
 	}
-	doc.Results[0].Invalidate("rate not met: by 3")
+	doc.Results[0].Invalidate(bench.ReasonRate, "by 3")
 	var b Blocks
 	b.warnings(doc)
 	var lines []string

@@ -50,8 +50,6 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 		p.Body.compare(doc)
 	case result.KindSweep:
 		p.Body.sweep(doc)
-	case result.KindCapacity:
-		p.Body.capacities(doc)
 	default:
 		p.Body = runs(doc)
 	}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
+)
+
+func TestASweepOfRatesWithObjectivesFindsTheHighest(t *testing.T) {
+	t.Parallel()
+	kept, page := filepath.Join(t.TempDir(), "kept.json"), filepath.Join(t.TempDir(), "page.html")
+	_, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "noop", "--workers", "1", "--hold", "1ms", "--arrivals", "uniform", "--duration", "50ms", "--warmup", "0s",
+		"--param", "rate=500,4k,8k,16k", "--slo", "goodput>=50%", "--slo", "failure_rate<=50%", "-o", "json", "--out", kept, "--html", page)
+	require.Contains(t, []int{exitOK, exitMissed, exitNotValid}, code, stderr) // a machine may be too busy for any rate, or for the generator
+	doc, err := result.ReadFile(kept)
+	require.NoError(t, err)
+	require.Equal(t, []string{"goodput>=50%", "failure_rate<=50%"}, doc.Config.SLO)
+	require.Len(t, doc.Sweep.Highest, 1)
+	found := doc.Sweep.Highest[0]
+	require.Less(t, found.RatePerS, 4000.0, "one worker that holds for 1 ms makes 1000 a second")
+	require.Less(t, found.Rates[len(found.Rates)-1].RatePerS, 16000.0, "two misses are enough")
+	for _, tried := range found.Rates {
+		if tried.Outcome != result.RateTooFew {
+			require.Len(t, tried.Runs, 3)
+		}
+		for _, i := range tried.Results {
+			require.Equal(t, strconv.FormatFloat(tried.RatePerS, 'f', -1, 64), doc.Results[i].Setting["rate"])
+		}
+	}
+	if code == exitOK {
+		require.GreaterOrEqual(t, found.RatePerS, 500.0)
+	}
+	shown := read(t, page)
+	require.Contains(t, shown, "goodput&gt;=50%</th>")
+	require.Contains(t, shown, " missed</td>")
+	require.Contains(t, shown, "noop: ")
+	require.NotContains(t, plan.Again(*doc), "--rounds", "a sweep of rates makes three runs")
+}
+
+// runner is a lock whose runs have that result.
+type runner func(bench.Config) *bench.Result
+
+func (r runner) Run(_ context.Context, cfg bench.Config) (*bench.Result, error) { return r(cfg), nil }
+func (runner) Close() error                                                     { return nil }
+
+// tried makes runs at a rate until it is decided on, with an objective of 1000 operations. Every n-th operation counts.
+func tried(t *testing.T, rate float64, n int64) (result.RateTried, []*bench.Result) {
+	o, err := result.ParseObjective("response.p99<5ms")
+	require.NoError(t, err)
+	h := &highest{plan: &plan.Plan{Load: bench.Config{Duration: 2 * time.Second}, Objectives: []result.Objective{o}}}
+	lock := runner(func(cfg bench.Config) *bench.Result {
+		s := &bench.Summary{Count: int64(cfg.Rate*cfg.Duration.Seconds()) / n, P: map[string]int64{"99": int64(time.Millisecond)}}
+		return &bench.Result{DurationS: cfg.Duration.Seconds(), Latency: bench.Latencies{Response: s}, Valid: bench.Valid{OK: true}}
+	})
+	at := session.Target{Name: "a", Load: bench.Config{Rate: rate}, Open: func(context.Context) (session.Runner, error) { return lock, nil }}
+	var tried result.RateTried
+	for round := 1; tried.Outcome == ""; round++ {
+		require.NoError(t, h.try(t.Context(), at, round, &tried))
+	}
+	return tried, h.results
+}
+
+func TestARunIsMadeAsLongAsItsObjectivesNeed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rate, seconds float64
+		n             int64
+		results       []int
+		outcome       result.Outcome
+	}{
+		{1000, 2, 1, []int{0, 1, 2}, result.RateMet},
+		{200, 6, 1, []int{0, 1, 2}, result.RateMet},
+		{200, 6, 2, []int{0}, result.RateTooFew}, // fewer operations than offered
+		{15, 0, 1, nil, result.RateTooFew},       // a run would take 80 s
+		{1e-300, 0, 1, nil, result.RateTooFew},   // longer than a time.Duration can tell
+	} {
+		tried, results := tried(t, c.rate, c.n)
+		require.Equal(t, c.outcome, tried.Outcome, c.rate)
+		require.Equal(t, c.results, tried.Results, c.rate)
+		require.Len(t, results, len(c.results), c.rate)
+		for _, r := range results {
+			require.InDelta(t, c.seconds, r.DurationS, 1e-6, c.rate)
+		}
+	}
+}
+
+func TestASweepOfRatesThatHasNoRunSaysWhy(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, words("sweep --embedded 1 --impl noop --param rate=0.1,0.2,0.4 --slo response.p99.9999999<1s")...)
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Contains(t, flat(stderr), "not valid: noop: no rate in a row met all objectives: the lowest, 0.1/s, had too few operations")
+	require.Contains(t, flat(stdout), "too few operations; a longer --duration allows more")
+	require.NotContains(t, stdout, "0.4", "two rates are enough")
+}
+
+func TestASweepOfRatesFailsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	rate := func(outcome result.Outcome) []result.RateTried {
+		return []result.RateTried{{RatePerS: 1000, Outcome: outcome}}
+	}
+	met := result.HighestRate{Impl: "a", RatePerS: 1000, Rates: rate(result.RateMet)}
+	missed := result.HighestRate{Impl: "b", Rates: rate(result.RateMissed)}
+	spoiled := result.HighestRate{Impl: "c", Rates: rate(result.RateSpoiled)}
+	for _, c := range []struct {
+		found []result.HighestRate
+		code  int
+		text  string
+	}{
+		{[]result.HighestRate{met}, exitOK, ""},
+		{[]result.HighestRate{met, missed}, exitMissed, "missed: b: no rate in a row met all objectives: the lowest, 1,000/s, missed"},
+		{[]result.HighestRate{missed, met, spoiled}, exitNotValid, "not valid: c: no rate in a row met all objectives: the lowest, 1,000/s, was spoiled by the machine"},
+	} {
+		err := (&highest{found: c.found}).judge(t.Context(), nil, nil)
+		code, _ := exitCode(err)
+		require.Equal(t, c.code, code)
+		if c.code != exitOK {
+			require.EqualError(t, err, c.text)
+		}
+	}
+	require.Equal(t, verdict{exitUnsafe, "SAFETY VIOLATION: a let 1 holders overlap"}.Error(),
+		(&highest{found: []result.HighestRate{met}}).judge(t.Context(), []*bench.Result{{Impl: "a", Safety: bench.Safety{Overlaps: 1}}}, nil).Error())
+}
