@@ -145,9 +145,9 @@ func (c Config) Validate() error {
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
 	case c.Dist.kind != distOwn && c.Keys < c.Op.names():
 		return wrong("Keys", "keys", "must be at least %d with op %s, got %d", c.Op.names(), c.Op, c.Keys)
-	case (c.Op == Extend || c.Op == Hold) && c.Dist.kind != distOwn:
+	case c.Op == Hold && c.Dist.kind != distOwn:
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
-	case (c.Op == Extend || c.Op == Hold) && c.Hold.Mean() > 0:
+	case c.Op == Hold && c.Hold.Mean() > 0:
 		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
 	case c.Op == Hold && c.Think.Mean() > 0:
 		return wrong("Think", "think", "has no meaning with op %s, which holds all the time", c.Op)

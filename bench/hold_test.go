@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kept is a lock that can be extended and kept alive. Every everyLost-th one is lost at once, or cannot
-// be extended.
+// kept is a lock that can be kept alive. Every everyLost-th one is lost at once.
 type kept struct {
 	noop
 	done chan struct{}
@@ -20,10 +18,9 @@ type kept struct {
 
 type keepers struct {
 	noop
-	everyLost                 int64 // 0: none
-	extendFails               error
-	acquired, freed, extended atomic.Int64
-	names                     chan string
+	everyLost       int64 // 0: none
+	acquired, freed atomic.Int64
+	names           chan string
 }
 
 func (s *keepers) Acquire(_ context.Context, name string, _ time.Duration) (Held, error) {
@@ -45,13 +42,6 @@ func (k *kept) KeepAlive(time.Duration) error { return nil }
 func (k *kept) Done() <-chan struct{}         { return k.done }
 func (k *kept) Release(context.Context) error {
 	k.s.freed.Add(1)
-	return nil
-}
-func (k *kept) Extend(context.Context, time.Duration) error {
-	time.Sleep(2 * time.Millisecond)
-	if n := k.s.extended.Add(1); k.s.everyLost > 0 && n%k.s.everyLost == 0 {
-		return k.s.extendFails
-	}
 	return nil
 }
 
@@ -112,40 +102,12 @@ func TestPartsHoldTheirSharesOfTheNames(t *testing.T) {
 	require.Len(t, s.names, 20)
 }
 
-func TestExtendIsACycleOfALockHeldAllTheTime(t *testing.T) {
-	s := &keepers{}
-	cfg := Config{Workers: 3, Op: Extend, Duration: time.Second, Warmup: 100 * time.Millisecond, TTL: time.Second}
-	virtual(t, nil, s, cfg, func(t *testing.T, r *Result, err error) {
-		require.NoError(t, err)
-		require.True(t, r.Valid.OK, r.Valid.Reasons)
-		require.InDelta(t, 1500, r.ThroughputPerS, 5)
-		require.InEpsilon(t, 2e6, r.Latency.Extend.P["50"], 0.001)
-		require.Equal(t, r.Latency.Extend, r.Latency.Cycle)
-		require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
-		require.EqualValues(t, 3, s.acquired.Load())
-		require.EqualValues(t, 3, s.freed.Load())
-	})
-}
-
-func TestALostLockIsAnErrorAndAcquiredAgain(t *testing.T) {
-	s := &keepers{everyLost: 100, extendFails: errors.New("lost")}
-	cfg := Config{Workers: 1, Op: Extend, Duration: time.Second, TTL: time.Second}
-	virtual(t, nil, s, cfg, func(t *testing.T, r *Result, err error) {
-		require.InDelta(t, 5, r.Totals.Errors, 1)
-		require.Equal(t, []string{"extend: lost"}, r.ErrorSamples)
-		require.Equal(t, r.Totals.Errors+1, s.acquired.Load())
-		require.Equal(t, s.acquired.Load(), s.freed.Load())
-	})
-}
-
 func TestLocksThatCannotAreRefused(t *testing.T) {
-	for _, op := range []Op{Extend, Hold} {
-		cfg := Config{Workers: 2, Keys: 4, Op: op, Duration: time.Minute, TTL: time.Second}
-		virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-			require.ErrorIs(t, err, ErrConfig)
-			require.ErrorContains(t, err, "--op "+op.String())
-		})
-	}
+	cfg := Config{Workers: 2, Keys: 4, Op: Hold, Duration: time.Minute, TTL: time.Second}
+	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, "--op hold")
+	})
 }
 
 func TestAuditFollowsAnExtendedLease(t *testing.T) {

@@ -30,7 +30,7 @@ type Held interface {
 	Release(ctx context.Context) error
 }
 
-// Extender is a Held whose lease can be extended to ttl from now; op extend needs it.
+// Extender is a Held whose lease can be extended to ttl from now; extend in a mix needs it.
 type Extender interface {
 	Extend(ctx context.Context, ttl time.Duration) error
 }

@@ -24,7 +24,7 @@ type opKind uint8
 const (
 	opAcquireRelease opKind = iota
 	opTry
-	opExtend // op extend: Extend of one lock that is held all the time; in a mix: acquire, extend half way through the hold, release
+	opExtend // acquire, extend half way through the hold, release; only in a mix
 	mixable  // number of kinds that a mix may have
 
 	opHold      = mixable
@@ -40,7 +40,6 @@ const (
 var (
 	AcquireRelease = Op{kind: opAcquireRelease} // Acquire, hold, Release
 	Try            = Op{kind: opTry}            // TryAcquire; if it succeeds: hold, Release; if it is refused: see Config.Think
-	Extend         = Op{kind: opExtend}         // Extend of one lock, acquired first and released at the end
 	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
 )
 
@@ -66,14 +65,14 @@ var numbered = map[string]struct {
 // Extends reports whether op needs an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
 
-// TakesAll reports whether op needs an AllLocker.
+// TakesSeveral reports whether op needs a SeveralLocker.
+func (o Op) TakesSeveral() bool { return o.TakesAll() || o.kind == opMany }
+
+// TakesAll reports whether op takes all its names or none.
 func (o Op) TakesAll() bool { return o.kind == opAll }
 
-// TakesMany reports whether op needs a ManyLocker.
-func (o Op) TakesMany() bool { return o.kind == opMany }
-
 // Tries reports whether op has operations for which a refusal is an answer, not a failure.
-func (o Op) Tries() bool { return o.has(opTry) || o.TakesMany() }
+func (o Op) Tries() bool { return o.has(opTry) || o.kind == opMany }
 
 // Shares reports whether op needs a SharedLocker.
 func (o Op) Shares() bool { return o.kind == opReadWrite }
@@ -83,7 +82,7 @@ func (o Op) Permits() bool { return o.kind == opPermit }
 
 // names returns how many names an operation takes.
 func (o Op) names() int {
-	if o.TakesAll() || o.TakesMany() {
+	if o.TakesSeveral() {
 		return o.number
 	}
 	return 1
@@ -103,7 +102,7 @@ func (o Op) has(kind opKind) bool {
 // waits reports whether an operation waits for one holder, who hands over to it. A permit comes from any of several
 // holders, so an operation of permits does not.
 func (o Op) waits() bool {
-	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend) || o.kind == opAll
+	return o.has(opAcquireRelease) || o.has(opExtend) || o.kind == opAll
 }
 
 // draw returns the kind of the next operation.
@@ -151,9 +150,8 @@ func (o Op) String() string {
 // MarshalText and UnmarshalText make an Op a JSON string and a flag value.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads acquire-release, try, extend, hold, all:N, many:N, read-write:READS, permit:K, or a mix of the first three by
-// weight: mix:acquire-release=90,try=8,extend=2. In a mix, extend acquires, extends once half
-// way through the hold, and releases.
+// UnmarshalText reads acquire-release, try, hold, all:N, many:N, read-write:READS, permit:K, or a mix by weight:
+// mix:acquire-release=90,try=8,extend=2. Its extend acquires, extends once half way through the hold, and releases.
 func (o *Op) UnmarshalText(b []byte) error {
 	if parts, mix := strings.CutPrefix(string(b), mixPrefix); mix {
 		return o.readMix(parts)
@@ -171,8 +169,8 @@ func (o *Op) UnmarshalText(b []byte) error {
 		return nil
 	}
 	kind := slices.Index(opNames[:], string(b))
-	if kind < 0 {
-		return wrong("Op", "op", "must be one of %s, all:N, many:N, read-write:READS or permit:K, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
+	if kind < 0 || opKind(kind) == opExtend {
+		return wrong("Op", "op", "must be acquire-release, try, hold, all:N, many:N, read-write:READS or permit:K, or a mix such as mix:acquire-release=90,try=8,extend=2, got %q", b)
 	}
 	*o = Op{kind: opKind(kind)}
 	return nil

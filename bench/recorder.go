@@ -171,16 +171,6 @@ func (s *shard) releasedLocked(l released, err error) {
 	}
 }
 
-// extendedLocked counts a successful Extend, which is the cycle of op extend.
-func (s *shard) extendedLocked(took, wait, lag int64) {
-	s.counts.Finished++
-	s.counts.Acquired++
-	s.cycles++
-	s.hists.Extend.Record(took, 1)
-	s.hists.Cycle.Record(took, 1)
-	s.openLocked(wait, lag, took)
-}
-
 // recorder owns the shards. swap empties them once a second, at both ends of the measured
 // time and after the drain.
 type recorder struct {

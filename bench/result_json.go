@@ -57,7 +57,7 @@ type Totals struct {
 	// failed with an error, or unfinished. In an open loop their responses are censored. A
 	// refused TryAcquire or AcquireMany got its answer and has not failed.
 	Failed   int64 `json:"failed"`
-	Acquired int64 `json:"acquired"`        // got the lock; op extend: extended it
+	Acquired int64 `json:"acquired"`        // got the lock
 	Names    int64 `json:"names,omitempty"` // of Acquired; op many only, in which each name is an attempt
 	Refused  int64 `json:"refused"`         // ended with ErrRefused
 	Timeouts int64 `json:"timeouts"`        // failed after Config.Wait
@@ -127,7 +127,7 @@ type Latencies struct {
 	// HandoverRemote is the same with the last holder in another process.
 	Handover       *Summary `json:"handover,omitempty"`
 	HandoverRemote *Summary `json:"handover_remote,omitempty"`
-	Extend         *Summary `json:"extend,omitempty"` // with op extend also the cycle; with a mix no part of the cycle
+	Extend         *Summary `json:"extend,omitempty"` // with a mix that extends; no part of the cycle
 	// Hold is from the return of Acquire to the call of Release, late wake-ups included. A
 	// hold cut off by the end of the drain is censored. Only with Config.Hold.
 	Hold *Summary `json:"hold,omitempty"`

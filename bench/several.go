@@ -5,14 +5,10 @@ import (
 	"time"
 )
 
-// An AllLocker is a Locker that takes several names in one call, all or none; op all needs it.
-type AllLocker interface {
+// A SeveralLocker is a Locker that takes several names in one call; ops all and many need it.
+type SeveralLocker interface {
 	// AcquireAll waits until all names are held at once, or ctx ends. It retries as the library does by default.
 	AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error)
-}
-
-// A ManyLocker is a Locker that takes what is free of several names in one call; op many needs it.
-type ManyLocker interface {
 	// AcquireMany makes one attempt for each name. got lists the indexes of the names that held has. AcquireMany
 	// returns ErrRefused if others hold all names. If an attempt fails otherwise, it returns that error, beside held if
 	// it got other names.
@@ -24,16 +20,16 @@ type ManyFencer interface{ FenceOf(i int) uint64 }
 
 // takeSeveral acquires the names of w.keys, and leaves in w.keys those that are held.
 func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
+	locker, ok := w.r.locker.(SeveralLocker)
+	if !ok {
+		return w.unable("takes one name at a time")
+	}
 	names := make([]string, len(w.keys))
 	for i, key := range w.keys {
 		names[i] = w.r.names[key]
 	}
-	if locker, ok := w.r.locker.(AllLocker); ok && op == opAll {
+	if op == opAll {
 		return locker.AcquireAll(ctx, names, w.r.cfg.TTL)
-	}
-	locker, ok := w.r.locker.(ManyLocker)
-	if !ok || op == opAll {
-		return w.unable("takes no several names so")
 	}
 	held, got, err := locker.AcquireMany(ctx, names, w.r.cfg.TTL)
 	if len(got) == 0 {

@@ -176,7 +176,7 @@ func TestSetIsTheNameThatIsDrawnAndThoseThatFollow(t *testing.T) {
 func TestLockerThatTakesOneNameEndsARunOfSeveral(t *testing.T) {
 	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Many(2)})
 	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "one takes no several names so")
+	require.ErrorContains(t, err, "one takes one name at a time")
 }
 
 func TestOpOfSeveralNamesNeedsSoMany(t *testing.T) {
@@ -187,6 +187,6 @@ func TestOpOfSeveralNamesNeedsSoMany(t *testing.T) {
 	require.True(t, cfg.Waits())
 	cfg.Op = Many(4)
 	require.False(t, cfg.Waits())
-	require.Equal(t, []bool{false, true}, []bool{All(1).TakesMany(), Many(1).TakesMany()})
+	require.Equal(t, []bool{true, true}, []bool{All(1).TakesSeveral(), Many(1).TakesSeveral()})
 	require.Equal(t, []bool{true, false}, []bool{All(1).TakesAll(), Many(1).TakesAll()})
 }

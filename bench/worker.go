@@ -31,7 +31,6 @@ type worker struct {
 	acquired int64 // in the measured time
 	waits    waits
 
-	ext  Held   // op extend; nil: not acquired yet, or lost
 	kept []Held // op hold
 	lost int64  // op hold
 }
@@ -73,7 +72,6 @@ func (w *worker) run() {
 	defer relCancel()
 	defer w.cancel()
 	defer w.r.caught()
-	defer w.endExtending()
 	switch {
 	case w.r.cfg.Op == Hold:
 		w.keep()
@@ -114,10 +112,6 @@ func (w *worker) openLoop() {
 // a phase and begins the next.
 func (w *worker) operate(a arrival) {
 	r := w.r
-	if r.cfg.Op == Extend {
-		w.extend(a)
-		return
-	}
 	w.drawKeys(a.key)
 
 	begin := r.now()
@@ -172,7 +166,7 @@ func (w *worker) operate(a arrival) {
 			w.sleep(hold/2, r.stop)
 			hold -= hold / 2
 			var took int64
-			if took, err = w.extendHeld(held); err != nil {
+			if took, err = w.extend(held); err != nil {
 				call = "extend"
 			} else if a.measured {
 				w.shard.mu.Lock()
@@ -208,6 +202,23 @@ func (w *worker) operate(a arrival) {
 	if missed != nil {
 		w.failed(now, "acquire", missed)
 	}
+}
+
+// extend calls Extend of the lock of w.keys, and returns how long that took. It ends the run when held is no Extender.
+func (w *worker) extend(held Held) (took int64, err error) {
+	r := w.r
+	ext, ok := held.(Extender)
+	if !ok {
+		_, err = w.unable("has locks that cannot be extended")
+		return 0, err
+	}
+	begin := r.now()
+	err = ext.Extend(w.ctx, r.cfg.TTL)
+	now := r.now()
+	if err == nil {
+		w.stamps[0] = r.audit.renew(w.keys[0], w.number, w.stamps[0], now, untilNs(r.base, held.Until()), r.now)
+	}
+	return now - begin, err
 }
 
 // note adds an event of each name to the history, if there is one.

@@ -104,7 +104,7 @@ var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
 
 // plan checks the command line and draws the faults.
 func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
-	if op := fs.Lookup("op").Value.String(); op == bench.Extend.String() || op == bench.Hold.String() {
+	if op := fs.Lookup("op").Value.String(); op == bench.Hold.String() {
 		return nil, usage.Errorf("--op %s cannot be used with chaos, whose workers share names: nobody else gets a name while it is held", op)
 	}
 	p, err := f.load.Plan("chaos", fs)
@@ -113,11 +113,6 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	}
 	if err := cmp.Or(planImpls(p, fs), checkFormat(p.Output.Format, few)); err != nil {
 		return nil, err
-	}
-	for _, kind := range f.kinds {
-		if gone := usage.Formerly("--fault " + kind); gone != nil {
-			return nil, gone
-		}
 	}
 	if !fs.Changed("faults") {
 		_ = fs.Set("faults", strings.Join(survived(p), ",")) // a list takes any text

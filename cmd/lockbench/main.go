@@ -22,7 +22,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,10 +88,6 @@ func root() *cobra.Command {
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			flag := "--" + unknown.GetSpecifiedName()
-			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), formerCommand(cmd, []string{flag}), usage.Formerly(flag)); gone != nil {
-				return gone
-			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			if unknown.GetSpecifiedName() == "find-max" {
@@ -116,27 +111,16 @@ func root() *cobra.Command {
 	return cmd
 }
 
-// noSuchCommand is the Args of commands that have, or had, subcommands.
+// noSuchCommand is the Args of commands that have subcommands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
-	}
-	if err := formerCommand(cmd, args); err != nil {
-		return err
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
 	return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), usage.Near(args[0], "", names))
-}
-
-// formerCommand returns the error for a former subcommand of cmd; args begin with its name.
-func formerCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usage.Formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 }
 
 // childCommand is for the processes that lockbench starts of itself.

@@ -28,12 +28,9 @@ var formats = []string{"text", "json", "bench"}
 var few = []string{"text", "json"}
 
 func checkFormat(format string, formats []string) error {
-	gone := usage.Formerly("-o " + format)
 	switch {
 	case slices.Contains(formats, format):
 		return nil
-	case gone != nil:
-		return gone
 	case len(formats) == len(few):
 		return usage.Errorf("-o must be %s, got %q", strings.Join(formats, " or "), format)
 	}

@@ -128,7 +128,7 @@ func TestAKilledParentLeavesNoProcess(t *testing.T) {
 
 func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redsync-goredis", "--op", "extend", "--workers", "4",
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redsync-goredis", "--op", "mix:extend=1", "--workers", "4",
 		"--rounds", "1", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)

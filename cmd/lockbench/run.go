@@ -10,7 +10,6 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/cmd/lockbench/internal/usage"
 )
 
 func runCommand() *cobra.Command {
@@ -31,12 +30,7 @@ func compareCommand() *cobra.Command {
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 { // as for an earlier compare
-				return usage.Formerly("compare OLD.json NEW.json")
-			}
-			return usageArgs(cobra.NoArgs)(cmd, args)
-		},
+		Args: usageArgs(cobra.NoArgs),
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single,raw", 6)
 }
 

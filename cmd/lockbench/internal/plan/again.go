@@ -11,8 +11,8 @@ import (
 )
 
 // Again returns the command that makes such a document again, with every choice written out. It is
-// two commands, a line each, for an advice on an earlier run, and empty for an older document
-// without Args. The user has to add passwords of masters.
+// two commands, a line each, for an advice on an earlier run. The user has to add passwords of
+// masters.
 func Again(doc result.Document) string {
 	c := doc.Config
 	var asked []setting // flags of the advice
@@ -20,10 +20,8 @@ func Again(doc result.Document) string {
 		asked = settingsOf(doc.Advice.Args)
 	}
 	switch {
-	case len(c.Args) == 0 && len(asked) > 0: // advice from a process: there was no load
+	case len(c.Args) == 0: // advice from a process: there was no load
 		return commandOf("advise", nil, asked)
-	case len(c.Args) == 0:
-		return ""
 	case c.Command == "advise": // Args is the load of the measurement
 		return commandOf("advise", &c, asked)
 	}

@@ -54,7 +54,7 @@ func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...
 		fs.IntVar(&f.engine.Groups, "groups", 1, "groups that muxlock spreads the names over; each has --local or --embedded masters of its own, or an equal part of --masters")
 	})
 	Declare(to, OfLoad, func(fs *pflag.FlagSet) {
-		fs.TextVar(&f.load.Op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: keep --keys locks alive until the end; all:4: four names in one call, all or none; many:100: what is free of 100;\nread-write:80: 80 of 100 operations read, the others write; runs of one --seed on the same --masters share names;\npermit:5: each name has up to five holders at once;\nmix:acquire-release=90,try=8,extend=2: by weight; its extend acquires, extends half way, releases")
+		fs.TextVar(&f.load.Op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; hold: keep --keys locks alive until the end; all:4: four names in one call, all or none; many:100: what is free of 100;\nread-write:80: 80 of 100 operations read, the others write; runs of one --seed on the same --masters share names;\npermit:5: each name has up to five holders at once;\nmix:acquire-release=90,try=8,extend=2: by weight; its extend acquires, extends half way, releases")
 		fs.IntVar(&f.load.Workers, "workers", 64, "callers at once, in each process; with --rate the most operations in flight")
 		fs.IntVar(&f.load.Procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
 		fs.IntVar(&f.load.Keys, "keys", 1000, "number of lock names; given without --dist, it makes that uniform; with --op hold the number of locks")

@@ -31,11 +31,8 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		p.Impls = f.impl
 	}
 	for i, name := range f.impl {
-		gone := usage.Formerly("--impl " + name)
 		_, known := rivals.Find(name)
 		switch {
-		case gone != nil:
-			return gone
 		case !known:
 			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(rivals.Names(), ", "))
 		case slices.Contains(f.impl[:i], name):

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
-	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op extend": false, "--slo overlaps==0": false, "--slo failure_rate<1%": true} {
+	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op mix:extend=1": false, "--slo overlaps==0": false, "--slo failure_rate<1%": true} {
 		var f Flags
 		fs := pflag.NewFlagSet("compare", pflag.ContinueOnError)
 		f.Declare(fs, "muxlock,raw", 5, "text")

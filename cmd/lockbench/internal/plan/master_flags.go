@@ -93,10 +93,6 @@ func (f *Flags) planFaults(p *Plan, _ func(string) bool) error {
 		if p.Masters.Kind != masters.Local {
 			return usage.Errorf("--fault works on --local masters only")
 		}
-		kind, _, _ := strings.Cut(s, ":")
-		if gone := usage.Formerly("--fault " + kind); gone != nil {
-			return gone
-		}
 		fault, err := faults.Parse(s, f.runOf(p.Masters.Count))
 		if err != nil {
 			return usage.Errorf("--fault %w", err)

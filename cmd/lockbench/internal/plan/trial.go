@@ -88,7 +88,7 @@ func Trial(c result.Config, a *result.Advice) string {
 		add("op", "hold")
 		add("slo", "failure_rate==0%")
 	} else {
-		if c.Op != bench.AcquireRelease && c.Op != bench.Extend && c.Op != bench.Hold {
+		if c.Op != bench.AcquireRelease && c.Op != bench.Hold {
 			add("op", c.Op.String())
 		}
 		add("hold", hold.String())

@@ -144,10 +144,8 @@ func TestATrialHasTheOperationsServersAndFencesOfTheMeasurement(t *testing.T) {
 	m.Fencing = true
 	_, p := trial(t, measuredBy(t, "run", "--op=hold", "--keys=9"), advised(m, asking("1h")))
 	require.True(t, p.Engine.Fencing, "renewed")
-	for _, op := range []string{"hold", "extend"} {
-		_, p = trial(t, measuredBy(t, "run", "--op="+op), advised(measured(0, 0), asking("1s")))
-		require.Equal(t, bench.AcquireRelease, p.Load.Op, "one that holds for a time")
-	}
+	_, p = trial(t, measuredBy(t, "run", "--op=hold"), advised(measured(0, 0), asking("1s")))
+	require.Equal(t, bench.AcquireRelease, p.Load.Op, "one that holds for a time")
 }
 
 func TestATrialHasTheFaultsOfTheWholeMeasurementAlone(t *testing.T) {

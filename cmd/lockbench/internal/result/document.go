@@ -108,7 +108,7 @@ const (
 func (d Document) Kind() Kind {
 	command := Kind(d.Config.Command)
 	switch {
-	case d.Advice != nil && d.Advice.Least > 0: // earlier versions had another advice there
+	case d.Advice != nil:
 		return KindAdvise
 	case command == KindSweep && d.Sweep != nil, command == KindCompare, command == KindChaos:
 		return command

@@ -9,7 +9,6 @@ import (
 
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
-	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
@@ -25,9 +24,8 @@ func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
 		{"sweep", func(d *result.Document) { d.Sweep = &result.Sweep{} }, result.KindSweep},
 		{"sweep", nil, result.KindRun}, // ended before there was any
 		{"advise", nil, result.KindRun},
-		{"advise", func(d *result.Document) { d.Advice = &result.Advice{Sizes: sizing.Sizes{Least: 1}} }, result.KindAdvise},
-		{"advise", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindRun},                                  // of an earlier version
-		{"compare", func(d *result.Document) { d.Advice = &result.Advice{Sizes: sizing.Sizes{Least: 1}} }, result.KindAdvise}, // of a kept result
+		{"advise", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindAdvise},
+		{"compare", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindAdvise}, // of a kept result
 	} {
 		doc := resulttest.Document()
 		doc.Config.Command = c.command

@@ -46,10 +46,9 @@ var (
 	openLoop = need{func(c bench.Config) bool { return c.Rate > 0 }, "an open loop (--rate)"}
 	waiting  = need{bench.Config.Waits, "workers that wait for shared names (--keys)"}
 	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
-	extends  = need{func(c bench.Config) bool { return c.Op.Extends() }, "--op extend, or a mix with it"}
-	holds    = need{func(c bench.Config) bool { return c.Hold.Mean() > 0 && c.Op != bench.Hold && c.Op != bench.Extend }, "locks that are held (--hold)"}
+	extends  = need{func(c bench.Config) bool { return c.Op.Extends() }, "extends: --op mix:acquire-release=90,extend=10"}
+	holds    = need{func(c bench.Config) bool { return c.Hold.Mean() > 0 && c.Op != bench.Hold }, "locks that are held (--hold)"}
 	cycles   = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "cycles: --op hold has none"}
-	acquires = need{func(c bench.Config) bool { return c.Op != bench.Extend }, "acquires: --op extend measures none"}
 	audit    = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "an audit: --op hold has none"}
 )
 
@@ -57,7 +56,7 @@ var figures = []Figure{
 	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }).in(cycles),
 	number("acquired_per_s", "acquired/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).in(cycles),
 	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
-	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }).in(acquires),
+	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
 	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),
 	number("outlived", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Outlived) }),
 	number("lost_validity", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.LostValidity) }),
@@ -175,9 +174,6 @@ func FindFigure(name string) (Figure, error) {
 			return Figure{}, fmt.Errorf("%q: %w", name, err)
 		}
 		return f, nil
-	}
-	if gone := usage.Formerly("figure " + name); gone != nil {
-		return Figure{}, gone
 	}
 	var plain, latencies, known []string
 	for _, f := range figures {

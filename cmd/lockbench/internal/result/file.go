@@ -73,9 +73,6 @@ func (f *File) Abandon() {
 // documentMost bounds the bytes of Read: a hundred times the document of a long run.
 const documentMost = 64 << 20
 
-// The lockbench of this commit reads documents of schema 1.
-const readsSchema1 = "967aab1"
-
 // ReadFile is Read of a file, or of standard input for the name -. Its errors name the file.
 func ReadFile(name string) (*Document, error) {
 	f := os.Stdin
@@ -135,12 +132,8 @@ func decode(text []byte, doc *Document) error {
 		return fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
 	case doc.Tool.Name != "lockbench":
 		return errors.New("is JSON, but no result of lockbench")
-	case doc.SchemaVersion > SchemaVersion:
-		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", doc.SchemaVersion, SchemaVersion)
-	case doc.SchemaVersion == 1:
-		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
-	case doc.SchemaVersion < 1:
-		return fmt.Errorf("is damaged: there is no schema %d", doc.SchemaVersion)
+	case doc.SchemaVersion != SchemaVersion:
+		return fmt.Errorf("was made by another lockbench: schema %d, this one reads %d", doc.SchemaVersion, SchemaVersion)
 	case err != nil:
 		return fmt.Errorf("is damaged: %w", err)
 	case doc.Results == nil:

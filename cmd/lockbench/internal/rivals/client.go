@@ -50,9 +50,6 @@ func (i Impl) Client(o Options) Client {
 			c.Pool, c.Retries = poolSize(o), goRedisRetries
 		}
 	}
-	for _, p := range i.packages {
-		c.Versions = append(c.Versions, strings.Replace(p, "@", " ", 1))
-	}
 	return c
 }
 

@@ -53,7 +53,7 @@ type Impl struct {
 	// show. Empty for the engine itself.
 	Caveat string
 	// Locker and Lock are a nil locker and a nil lock of its types. The types show what it can do, as a
-	// bench.ManyLocker or a bench.Extender can. Unset: what every bench.Locker or bench.Held can.
+	// bench.SeveralLocker or a bench.Extender can. Unset: what every bench.Locker or bench.Held can.
 	Locker bench.Locker
 	Lock   bench.Held
 	// Single says that it uses only the first master.
@@ -63,7 +63,6 @@ type Impl struct {
 	// Yardstick says that it is no lock, but a bound for locks.
 	Yardstick bool
 	modules   []string // of its client libraries
-	packages  []string // the same of npm, each NAME@VERSION
 }
 
 // All lists the implementations in the order in which tables show them.
@@ -94,10 +93,6 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "node-redlock", Open: openNodeRedlock, Locker: (*nodeRedlock)(nil), packages: nodePackages,
-		Caveat: "in a Node process of its own, whose CPU time is in no figure; waiters sleep 100-300 ms between 11 tries, then give up; no renewal by itself",
-	},
-	{
 		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Locker: Noop{}, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
@@ -112,10 +107,8 @@ func (i Impl) Can(op bench.Op) bool {
 		_, ok = i.Lock.(bench.Extender)
 	case op == bench.Hold:
 		_, ok = i.Lock.(bench.Keeper)
-	case op.TakesAll():
-		_, ok = i.Locker.(bench.AllLocker)
-	case op.TakesMany():
-		_, ok = i.Locker.(bench.ManyLocker)
+	case op.TakesSeveral():
+		_, ok = i.Locker.(bench.SeveralLocker)
 	case op.Shares():
 		_, ok = i.Locker.(bench.SharedLocker)
 	case op.Permits():

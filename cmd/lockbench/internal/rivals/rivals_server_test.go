@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -34,27 +33,8 @@ func locks() (all []rivals.Impl) {
 	return all
 }
 
-// noNode says why node-redlock cannot be had here; nil: it can.
-var noNode = sync.OnceValue(func() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	impl, _ := rivals.Find("node-redlock")
-	if _, err := impl.Open(ctx, rivals.Options{Masters: []string{"127.0.0.1:1"}}); errors.Is(err, rivals.ErrNode) {
-		return err
-	}
-	return nil
-})
-
-func needNode(t *testing.T, impl rivals.Impl) {
-	t.Helper()
-	if impl.Name == "node-redlock" && noNode() != nil {
-		t.Skip(noNode())
-	}
-}
-
 func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	t.Helper()
-	needNode(t, impl)
 	o.TTL, o.MasterTimeout, o.Workers, o.NewMasters = ttl, 2*time.Second, 4, true
 	l, err := impl.Open(t.Context(), o)
 	require.NoError(t, err)
@@ -237,7 +217,7 @@ func TestACallOfManyNamesTellsOfANameWithoutAQuorum(t *testing.T) {
 	servers := redistest.Masters(t, 2)
 	impl, _ := rivals.Find("muxlock")
 	l := open(t, impl, rivals.Options{Masters: redistest.Addrs(servers), Groups: 2})
-	many := l.(bench.ManyLocker)
+	many := l.(bench.SeveralLocker)
 	var dead, alive []string // names, by the group that they lie in
 	for i := 0; len(dead) < 2 || len(alive) < 2; i++ {
 		name := fmt.Sprint("name", i)
@@ -282,7 +262,7 @@ func key(t *testing.T, servers []*redisserver.Server, name string) string {
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
 	require.Equal(t, []string{
-		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "node-redlock", "noop", "raw",
+		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop", "raw",
 	}, rivals.Names())
 	_, ok := rivals.Find("nothing")
 	require.False(t, ok)
@@ -311,7 +291,6 @@ func TestWhatARivalRunsOnIsTold(t *testing.T) {
 func TestAMasterThatIsNotThereIsNamed(t *testing.T) {
 	for _, impl := range locks() {
 		t.Run(impl.Name, func(t *testing.T) {
-			needNode(t, impl)
 			_, err := impl.Open(t.Context(), rivals.Options{Masters: []string{"redis://:secret@127.0.0.1:1"}, TTL: ttl, Workers: 1})
 			require.ErrorContains(t, err, "127.0.0.1:1")
 			require.NotContains(t, err.Error(), "secret")
@@ -362,11 +341,11 @@ func TestNamesThatComeTogetherHaveTheirOwnFences(t *testing.T) {
 		}
 		require.NoError(t, held.Release(t.Context()))
 	}
-	many, got, err := l.(bench.ManyLocker).AcquireMany(t.Context(), names, ttl)
+	many, got, err := l.(bench.SeveralLocker).AcquireMany(t.Context(), names, ttl)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, got)
 	check(many, got)
-	set, err := l.(bench.AllLocker).AcquireAll(t.Context(), names[1:], ttl)
+	set, err := l.(bench.SeveralLocker).AcquireAll(t.Context(), names[1:], ttl)
 	require.NoError(t, err)
 	check(set, []int{1, 2})
 	require.NoError(t, taken.Release(t.Context()))
