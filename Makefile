@@ -26,7 +26,7 @@ $(BIN)/lockbench: FORCE
 	@$(GO) build -o $@ ./cmd/lockbench
 FORCE:
 
-bench: setup $(BIN)/lockbench ## five local masters: muxlock beside its rivals, about four minutes
+bench: setup $(BIN)/lockbench ## five local masters: muxlock beside its rivals, below six minutes
 	$(BIN)/lockbench compare $(BENCHARGS)
 
 faults: setup $(BIN)/lockbench ## one master stopped or 50 ms late beside a healthy run, in turn, three times

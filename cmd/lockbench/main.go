@@ -75,10 +75,10 @@ func root() *cobra.Command {
 		Use:     "lockbench",
 		Version: strings.Join([]string{tool.Name, tool.Version, tool.Commit, tool.Go}, " "),
 		Short:   "Load distributed locks and see what they do",
-		Example: `  lockbench run                          # the engine on five local masters
-  lockbench run --keys 1 --workers 8     # a fight for one lock
-  lockbench compare                      # beside Redsync and a single master
-  lockbench sweep --param workers=1,8,64 # how the cost grows`,
+		Example: `  lockbench run                             # the engine on five local masters
+  lockbench run --keys 1 --procs 4          # processes fight for one lock
+  lockbench compare                         # beside Redsync and a single master
+  lockbench sweep --param workers=1,8,64    # how the cost grows`,
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,

@@ -15,7 +15,6 @@ import (
 	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/cmd/lockbench/internal/view"
@@ -130,7 +129,7 @@ func writeError(err error) error {
 
 // pageOf returns the page of a document.
 func pageOf(doc result.Document) view.Page {
-	return view.New(doc, session.Caveats(doc.Config), plan.Again(doc))
+	return view.New(doc, traits(doc.Config), plan.Again(doc))
 }
 
 // format writes a document in one of reportFormats.

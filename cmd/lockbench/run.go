@@ -31,7 +31,7 @@ func compareCommand() *cobra.Command {
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3`,
 		Args: usageArgs(cobra.NoArgs),
-	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single,raw", 6)
+	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,redislock,muxlock-single,raw", 6)
 }
 
 // loadCommand gives a command the flags of a load. The command makes the rounds of that load.
@@ -39,7 +39,11 @@ func loadCommand(cmd *cobra.Command, impls string, rounds int) *cobra.Command {
 	var f plan.Flags
 	f.Declare(cmd.Flags(), impls, rounds, formats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		p, err := f.Plan(cmd.Name(), cmd.Flags())
+		load := f.Plan
+		if cmd.Name() == "compare" {
+			load = f.Loads
+		}
+		p, err := load(cmd.Name(), cmd.Flags())
 		if err != nil {
 			return err
 		}
@@ -61,7 +65,7 @@ type procedure struct {
 // reasons do not fail.
 func inRounds(p *plan.Plan, excused ...bench.ReasonKind) procedure {
 	return procedure{
-		runs: session.Rounds(p),
+		runs: session.Rounds(p.All()...),
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
 			return cmp.Or(grave(ctx, results, runErr), lost(p, results), notValid(results, excused...), judgeObjectives(results))
 		},

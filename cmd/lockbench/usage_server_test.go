@@ -75,7 +75,6 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --procs 0":                                  "--procs",
 		"run --procs 2000":                               "--procs",
 		"run --hold exp:1":                               "--hold",
-		"run --keys 0":                                   "--keys",
 		"run --keys 5 --dist own":                        "--keys",
 		"run --impl nothing":                             "--impl",
 		"run --impl=":                                    "--impl",

@@ -3,7 +3,7 @@ module muxlock/engine/redsync/redsynctest
 go 1.26.0
 
 require (
-	github.com/go-redsync/redsync/v4 v4.18.0
+	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0

@@ -104,10 +104,15 @@ func bandsOf(x scale, all []bench.Band) (bs []band) {
 
 // picture is the data of the template of bars, in pixels.
 type picture struct {
-	Title  string
 	Alone  bool // a file of its own, with the style in it
 	Height int
+	Titles []pictureTitle
 	Rows   []pictureRow
+}
+
+type pictureTitle struct {
+	Text string
+	Y    int
 }
 
 type pictureRow struct {
@@ -116,25 +121,30 @@ type pictureRow struct {
 	Y, Width int
 }
 
-func pictureOf(b *view.Bars, alone bool) picture {
-	const top, rowPx, widest = 34, 30, 440
-	greatest := math.SmallestNonzeroFloat64
-	for _, r := range b.Rows {
-		greatest = max(greatest, r.Value)
-	}
-	p := picture{Title: b.Title, Alone: alone, Height: top + len(b.Rows)*rowPx}
-	for i, r := range b.Rows {
-		p.Rows = append(p.Rows, pictureRow{r, "rest", top + i*rowPx, max(1, int(widest*(r.Value/greatest)))})
-	}
-	if len(p.Rows) > 0 {
-		p.Rows[0].Class = "bar"
+func pictureOf(all []view.Bars, alone bool) picture {
+	const top, rowPx, widest, between = 34, 30, 440, 14
+	p := picture{Alone: alone, Height: -between}
+	for _, b := range all {
+		if len(b.Rows) == 0 {
+			continue
+		}
+		greatest := math.SmallestNonzeroFloat64
+		for _, r := range b.Rows {
+			greatest = max(greatest, r.Value)
+		}
+		begin := p.Height + between
+		p.Titles = append(p.Titles, pictureTitle{b.Title, begin + 16})
+		for i, r := range b.Rows {
+			p.Rows = append(p.Rows, pictureRow{r, map[bool]string{true: "bar", false: "rest"}[i == 0], begin + top + i*rowPx, max(1, int(widest*(r.Value/greatest)))})
+		}
+		p.Height = begin + top + len(b.Rows)*rowPx
 	}
 	return p
 }
 
 // WritePicture writes bars as an SVG file, which follows the reader's light or dark setting.
-func WritePicture(w io.Writer, b view.Bars) error {
-	return templates.ExecuteTemplate(w, "picture.svg", pictureOf(&b, true))
+func WritePicture(w io.Writer, all []view.Bars) error {
+	return templates.ExecuteTemplate(w, "picture.svg", pictureOf(all, true))
 }
 
 // percent writes a place between 0 and 1 as an SVG length.

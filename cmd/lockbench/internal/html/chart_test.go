@@ -102,7 +102,7 @@ func TestChartsWithNothingToDrawAreEmpty(t *testing.T) {
 		"lines without values": {Lines: &view.Lines{Series: []view.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{nan, nan}}}}},
 		"lines without places": {Lines: &view.Lines{Series: []view.Series{{Name: "a", Y: []float64{1}}}}},
 		"logarithms of 0":      {Lines: &view.Lines{Y: view.Axis{Log: true}, Series: []view.Series{{X: []float64{1}, Y: []float64{0}}}}},
-		"bars":                 {Bars: &view.Bars{}},
+		"bars":                 {Bars: []view.Bars{{}}},
 	} {
 		require.Empty(t, drawn(t, c), name)
 	}
@@ -138,21 +138,22 @@ func TestBandsStayWithinThePlot(t *testing.T) {
 func TestABarForEachInProportion(t *testing.T) {
 	b := view.Bars{Title: "a < b", Rows: []view.Bar{{Label: "mine", Value: 100, Text: "100/s"}, {Label: "theirs", Value: 50}, {Label: "none"}}}
 	var alone bytes.Buffer
-	require.NoError(t, WritePicture(&alone, b))
-	for _, svg := range []string{alone.String(), drawn(t, view.Block{Bars: &b})} {
-		for _, bar := range []string{`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b"} {
+	require.NoError(t, WritePicture(&alone, []view.Bars{b, {Title: "empty"}, b}))
+	for _, svg := range []string{alone.String(), drawn(t, view.Block{Bars: []view.Bars{b, b}})} {
+		for _, bar := range []string{`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b", `class="bar" x="160" y="172" width="440"`, `height="262"`} {
 			require.Contains(t, svg, bar)
 		}
 	}
+	require.NotContains(t, alone.String(), "empty")
 	require.Contains(t, alone.String(), "prefers-color-scheme: dark")
-	require.NotContains(t, drawn(t, view.Block{Bars: &b}), "<style>", "the page has its own")
+	require.NotContains(t, drawn(t, view.Block{Bars: []view.Bars{b, b}}), "<style>", "the page has its own")
 }
 
 func TestTextOfAChartIsEscaped(t *testing.T) {
 	const evil = `"><script>x</script>`
 	for _, c := range []view.Block{
 		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, Series: []view.Series{{Name: evil, X: []float64{1}, Y: []float64{1}, Dots: true}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}},
-		{Bars: &view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}}},
+		{Bars: []view.Bars{{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}}}},
 	} {
 		require.NotContains(t, drawn(t, c), "<script")
 	}

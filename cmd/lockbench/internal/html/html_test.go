@@ -18,7 +18,7 @@ import (
 func page(t *testing.T, doc result.Document, more ...view.Block) string {
 	t.Helper()
 	var b bytes.Buffer
-	shown := view.New(doc, map[string]string{"slow": "is slow"}, "lockbench run")
+	shown := view.New(doc, map[string]view.Trait{"slow": {Caveat: "is slow"}}, "lockbench run")
 	shown.Notes = append(shown.Notes, more...)
 	require.NoError(t, html.Write(&b, shown))
 	return b.String()
@@ -83,7 +83,7 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	doc := document("run", r, full("other", 1, 2))
 	doc.Config.Masters[0], doc.Config.Server, doc.Env.Host, doc.Config.Faults[0], doc.Tool.Version = evil, evil, evil, evil, evil
 	text := page(t, doc,
-		view.Block{Heading: evil}, view.Block{Line: evil}, view.Block{Line: evil, Code: true}, view.Block{Bars: &view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil}}}},
+		view.Block{Heading: evil}, view.Block{Line: evil}, view.Block{Line: evil, Code: true}, view.Block{Bars: []view.Bars{{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil}}}}},
 		view.Block{Table: &view.Table{Caption: evil, Heads: []string{evil}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}})
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, `alert("x")`)
@@ -100,7 +100,7 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 		{"run", `<td class="bad">26.7%</td>`}, {"run", "from other process"}, {"run", "offered 2,000/s"},
 		{"run", `<p class="bad">ERROR muxlock`},
 		{"advised", "may block for 30s"}, {"advised", "WARNING round 1: not valid"}, {"advised", "MasterTimeout: 50 * time.Millisecond"}, {"advised", "&lt;x&gt;"},
-		{"compare", "muxlock is 9"}, {"compare", "<h2>response</h2>"}, {"compare", "<h2>Round 2 over time</h2>"}, {"compare", "<h2>slow  round 2</h2>"},
+		{"compare", "muxlock is, by rounds"}, {"compare", "<h2>response</h2>"}, {"compare", "<h2>Round 2 over time</h2>"}, {"compare", "<h2>slow  round 2</h2>"},
 		{"compare", `class="bar" x="160"`}, {"compare", "slow: is slow"},
 		{"closed", "closed loop"}, {"nothing", "<h2>Environment</h2>"}, {"nothing", `class="code">lockbench run<`}, {"zeros", "NOT VALID"}, {"zeros", "Jain index"},
 	} {

@@ -19,6 +19,9 @@ import (
 // probeLeast is the shortest time between probes. More frequent probes would be a load.
 const probeLeast = time.Millisecond
 
+// manyNames is the number of names that workers share, or hold, unless --keys says it.
+const manyNames = 1000
+
 func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 	if len(f.impl) == 0 {
 		return usage.Errorf("--impl names no implementation")
@@ -28,15 +31,13 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 			return err
 		}
 		f.impl = slices.DeleteFunc(slices.Clone(f.impl), func(name string) bool { return name == raw.Name }) // the default has it
-		p.Impls = f.impl
 	}
-	for i, name := range f.impl {
+	for _, name := range f.impl {
 		_, known := rivals.Find(name)
+		known = known && !strings.Contains(name, "#")
 		switch {
 		case !known:
 			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(rivals.Names(), ", "))
-		case slices.Contains(f.impl[:i], name):
-			return usage.Errorf("--impl names %s twice", name)
 		case f.engine.Groups > 1 && name != "muxlock":
 			return usage.Errorf("--groups cannot be used with --impl %s: only muxlock has groups", name)
 		}
@@ -47,16 +48,29 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		}
 		p.Engine.Fencing = false // it was the default
 	}
+	p.Impls = numbered(f.impl)
 	if f.rounds < 1 {
 		return usage.Errorf("--rounds must be at least 1, got %d", f.rounds)
 	}
-	if len(f.impl) > 1 {
-		p.Reference = f.impl[0]
+	if len(p.Impls) > 1 {
+		p.Reference = p.Impls[0]
 		if slices.Contains(f.impl, "muxlock") {
 			p.Reference = "muxlock"
 		}
 	}
 	return nil
+}
+
+// numbered tells entries of the same implementation apart: A/A shows what a comparison makes of chance.
+func numbered(impls []string) (names []string) {
+	times := map[string]int{}
+	for _, name := range impls {
+		if times[name]++; times[name] > 1 {
+			name = rivals.Again(name, times[name])
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // refuseRaw returns an error if raw cannot make this load on so many masters, or lacks a figure of
@@ -82,12 +96,16 @@ func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
 }
 
 func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
+	f.load.Seed = cmp.Or(f.load.Seed, 1+rand.Uint64N(1<<32)) // one for all settings of a sweep
+	p.Load = f.load
+	own := f.load.Dist == (bench.Dist{}) && f.load.Op != bench.Hold // with op hold the workers divide --keys among them
 	switch {
-	case f.load.Op == bench.Hold: // the workers divide --keys among them
-	case set("keys") && !set("dist"):
-		f.load.Dist = bench.Uniform()
-	case set("keys") && f.load.Dist == (bench.Dist{}):
+	case own && f.load.Keys != 0 && set("dist"):
 		return usage.Errorf("--keys has no meaning with --dist own, where every worker has a name of its own")
+	case own && f.load.Keys != 0:
+		p.Load.Dist = bench.Uniform()
+	case !own:
+		p.Load.Keys = cmp.Or(f.load.Keys, manyNames)
 	}
 	if f.engine.MasterTimeout < 0 {
 		return usage.Errorf("--master-timeout must not be negative, got %s", f.engine.MasterTimeout)
@@ -114,7 +132,7 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 	case set("arrivals") && !set("rate"):
 		return usage.Errorf("--arrivals needs --rate")
 	}
-	if err := f.load.Validate(); err != nil {
+	if err := p.Load.Validate(); err != nil {
 		return usage.Error{Err: err}
 	}
 	for _, name := range f.impl {
@@ -134,8 +152,6 @@ func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 	case f.load.Seed >= 1<<53:
 		return usage.Errorf("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
-	f.load.Seed = cmp.Or(f.load.Seed, 1+rand.Uint64N(1<<32))
-	p.Load = f.load
 	if p.Load.Op.Shares() { // two runs at once measure readers apart from writers
 		p.Load.KeyPrefix = fmt.Sprintf("lockbench:%d:", p.Load.Seed)
 	}

@@ -20,7 +20,8 @@ import (
 // Plan is a checked command line.
 type Plan struct {
 	Command        string            // run, compare, sweep, advise or chaos
-	Setting        map[string]string // the sweep's values, by param
+	Setting        map[string]string // the sweep's values, by param; the name of a comparison's load
+	Loads          []*Plan           // of a comparison of several loads, in its first plan
 	Masters        Masters
 	Impls          []string
 	Together       bool   // the processes of one run take Impls in turn
@@ -52,16 +53,9 @@ func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
 	if err := cmp.Or(p.checkEngine(), p.checkCrashes()); err != nil {
 		return nil, err
 	}
-	if p.ownNames() {
-		p.Args = Arguments(fs, "keys")
-	} else {
-		p.Args = Arguments(fs)
-	}
+	p.Args = Arguments(fs)
 	return p, nil
 }
-
-// ownNames reports whether every worker has a name of its own. Then --keys has no meaning.
-func (p *Plan) ownNames() bool { return p.Load.Dist == (bench.Dist{}) && p.Load.Op != bench.Hold }
 
 func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 	for _, text := range f.slos {
@@ -78,6 +72,14 @@ func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 		p.Objectives = append(p.Objectives, result.Implied(p.Objectives, p.Load)...)
 	}
 	return nil
+}
+
+// All returns the plans of a comparison's loads; else p alone.
+func (p *Plan) All() []*Plan {
+	if len(p.Loads) > 0 {
+		return p.Loads
+	}
+	return []*Plan{p}
 }
 
 // Outages reports whether faults may leave no majority for a time.

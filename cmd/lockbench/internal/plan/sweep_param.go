@@ -138,7 +138,6 @@ func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam
 			return nil, usage.Errorf("--param %s and --%s exclude each other", param.Name, name)
 		}
 	}
-	but := []string{param.Name}
 	for _, v := range param.Values {
 		if err := fs.Set(flag, v.Text); err != nil {
 			return nil, usage.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
@@ -148,13 +147,10 @@ func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam
 			return nil, fmt.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
 		}
 		p.Setting = map[string]string{param.Name: v.Text}
-		if p.ownNames() {
-			but = append(but, "keys") // no meaning there
-		}
 		plans = append(plans, p)
 	}
 	for _, p := range plans {
-		p.Args = Arguments(fs, but...)
+		p.Args = Arguments(fs, param.Name)
 	}
 	return plans, nil
 }

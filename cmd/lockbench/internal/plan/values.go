@@ -31,6 +31,26 @@ func (r *rate) Set(s string) error {
 func (r *rate) String() string { return strconv.FormatFloat(float64(*r), 'g', -1, 64) }
 func (r *rate) Type() string   { return "number" }
 
+// choice is a bench.Dist that has no text until it is set.
+type choice struct {
+	dist *bench.Dist
+	set  bool
+}
+
+func (c *choice) Set(text string) error {
+	c.set = true
+	return c.dist.UnmarshalText([]byte(text))
+}
+
+func (c *choice) String() string {
+	if !c.set {
+		return ""
+	}
+	return c.dist.String()
+}
+
+func (c *choice) Type() string { return "text" }
+
 // Span is a bench.Span that may come from a file of samples: file:PATH.
 type Span struct{ *bench.Span }
 

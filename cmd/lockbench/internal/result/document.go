@@ -55,8 +55,10 @@ func NewDocument(cfg Config, results []*bench.Result) Document {
 		Results:       notNil(results),
 		Relative:      []Relative{},
 	}
-	if cfg.Reference != "" {
-		d.Relative = RelativeTo(cfg.Reference, results)
+	for _, part := range d.Parts() {
+		if cfg.Reference != "" {
+			d.Relative = append(d.Relative, RelativeTo(cfg.Reference, part.Results)...)
+		}
 	}
 	return d
 }
@@ -68,6 +70,7 @@ func notNil[T any](s []T) []T { return append([]T{}, s...) }
 type Config struct {
 	bench.Config
 	Impls         []string      `json:"impls"`
+	Loads         []Load        `json:"loads,omitempty"` // of a comparison of several; the first is the Config above
 	Rounds        int           `json:"rounds"`
 	Reference     string        `json:"reference,omitempty"`
 	Masters       []string      `json:"masters"`          // addresses, without any password

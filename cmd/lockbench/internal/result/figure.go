@@ -54,7 +54,14 @@ var (
 
 var figures = []Figure{
 	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }).in(cycles),
-	number("acquired_per_s", "acquired/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).in(cycles),
+	number("acquired_per_s", "holds/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).in(cycles),
+	// The name is held for that share of the time: what is possible is all of it.
+	ratio("held_share", "time held", bench.UnitShare, "no time of holding was measured (--hold)", func(r *bench.Result) (float64, float64) {
+		if r.Latency.Hold == nil {
+			return 0, 0
+		}
+		return r.AcquiredPerS * r.Latency.Hold.Mean / 1e9, float64(r.Keys)
+	}).in(waiting, holds),
 	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
 	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
 	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),

@@ -12,22 +12,29 @@ import (
 // which is good only for throughput. A figure is absent unless every round has it on both sides.
 // A lower bound does not count: its ratio is not known.
 type Relative struct {
-	Impl        string `json:"impl"`
-	Reference   string `json:"reference"`
-	Rounds      int    `json:"rounds"`  // rounds that both finished
-	Latency     string `json:"latency"` // of p50 and p99: response or cycle
-	Throughput  *Ratio `json:"throughput,omitempty"`
-	P50         *Ratio `json:"p50,omitempty"`
-	P99         *Ratio `json:"p99,omitempty"`
-	CPUPerOp    *Ratio `json:"cpu_per_op,omitempty"`
-	AllocsPerOp *Ratio `json:"allocs_per_op,omitempty"`
+	Impl        string   `json:"impl"`
+	Reference   string   `json:"reference"`
+	Load        LoadName `json:"load,omitempty"` // of several
+	Rounds      int      `json:"rounds"`         // rounds that both finished
+	Latency     string   `json:"latency"`        // of p50 and p99: response or cycle
+	Throughput  *Ratio   `json:"throughput,omitempty"`
+	Acquired    *Ratio   `json:"acquired,omitempty"`
+	P50         *Ratio   `json:"p50,omitempty"`
+	P99         *Ratio   `json:"p99,omitempty"`
+	AcquireP50  *Ratio   `json:"acquire_p50,omitempty"`
+	AcquireP99  *Ratio   `json:"acquire_p99,omitempty"`
+	LongestWait *Ratio   `json:"longest_wait,omitempty"`
+	CPUPerOp    *Ratio   `json:"cpu_per_op,omitempty"`
+	AllocsPerOp *Ratio   `json:"allocs_per_op,omitempty"`
 }
 
 // Ratio is over rounds. Each round is a pair: both sides ran in the same minute.
 type Ratio struct {
 	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
+	// OfMedians is the ratio of the medians over the rounds. If it differs much from Median, the rounds differ.
+	OfMedians float64 `json:"of_medians"`
+	Min       float64 `json:"min"`
+	Max       float64 `json:"max"`
 	// P is the two-sided p-value of a sign test: whether the median may be 1. CI is the median's 95 %
 	// interval, low and high. Absent: too few rounds to tell a difference from chance.
 	CI          []float64 `json:"ci,omitempty"`
@@ -54,7 +61,7 @@ func RelativeTo(reference string, results []*bench.Result) []Relative {
 
 // relative compares the finished runs of one implementation with those of the reference.
 func relative(own, base []*bench.Result) Relative {
-	row := Relative{Impl: own[0].Impl, Reference: base[0].Impl, Latency: "cycle"}
+	row := Relative{Impl: own[0].Impl, Reference: base[0].Impl, Load: LoadName(own[0].Setting[LoadSetting]), Latency: "cycle"}
 	if own[0].Latency.Response != nil {
 		row.Latency = "response"
 	}
@@ -65,24 +72,32 @@ func relative(own, base []*bench.Result) Relative {
 		}
 	}
 	row.Rounds = len(rounds)
-	row.Throughput = ratioOf(MustFigure("throughput"), rounds)
-	row.P50, row.P99 = ratioOf(MustFigure("headline.p50"), rounds), ratioOf(MustFigure("headline.p99"), rounds)
-	row.CPUPerOp, row.AllocsPerOp = ratioOf(MustFigure("cpu_ns_per_op"), rounds), ratioOf(MustFigure("allocs_per_op"), rounds)
+	for figure, to := range map[string]**Ratio{
+		"throughput": &row.Throughput, "acquired_per_s": &row.Acquired, "headline.p50": &row.P50, "headline.p99": &row.P99,
+		"acquire.p50": &row.AcquireP50, "acquire.p99": &row.AcquireP99, "max_wait_ns": &row.LongestWait,
+		"cpu_ns_per_op": &row.CPUPerOp, "allocs_per_op": &row.AllocsPerOp,
+	} {
+		*to = ratioOf(MustFigure(figure), rounds)
+	}
 	return row
 }
 
 // ratioOf divides the first result of each round by the second.
 func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {
-	var ratios []float64
+	var ratios, values, bases []float64
 	for _, pair := range rounds {
 		v, measured := f.Measured(pair[0])
 		base, known := f.Measured(pair[1])
 		if !measured || !known || base == 0 || f.AtLeast(pair[0]) || f.AtLeast(pair[1]) {
 			return nil // the ratio of the rounds that went well would mislead
 		}
-		ratios = append(ratios, v/base)
+		ratios, values, bases = append(ratios, v/base), append(values, v), append(bases, base)
 	}
-	return over(ratios)
+	r := over(ratios)
+	if r != nil {
+		r.OfMedians = stats.Median(values) / stats.Median(bases)
+	}
+	return r
 }
 
 // over returns the Ratio of ratios; nil if there are none.

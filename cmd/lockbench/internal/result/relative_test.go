@@ -34,9 +34,9 @@ func TestRelativeIsTheMedianOfRatiosWithinRounds(t *testing.T) {
 	require.Equal(t, "new", row.Impl)
 	require.Equal(t, 3, row.Rounds)
 	require.Equal(t, "cycle", row.Latency)
-	require.Equal(t, &Ratio{Median: 11, Min: 10, Max: 20}, row.Throughput)
-	require.Equal(t, &Ratio{Median: 0.5, Min: 0.25, Max: 0.5}, row.P99)
-	require.Equal(t, &Ratio{Median: 1, Min: 1, Max: 1}, row.CPUPerOp)
+	require.Equal(t, &Ratio{Median: 11, OfMedians: 10, Min: 10, Max: 20}, row.Throughput)
+	require.Equal(t, &Ratio{Median: 0.5, OfMedians: 0.5, Min: 0.25, Max: 0.5}, row.P99)
+	require.Equal(t, &Ratio{Median: 1, OfMedians: 1, Min: 1, Max: 1}, row.CPUPerOp)
 	require.Nil(t, row.AllocsPerOp, "0/0 is no ratio")
 	require.Equal(t, 1.0, rows[0].Throughput.Median)
 	require.Empty(t, RelativeTo("absent", results))
@@ -73,7 +73,7 @@ func TestALowerBoundInOneRoundLeavesNoRatio(t *testing.T) {
 	} {
 		row := RelativeTo("ref", results)[1]
 		require.Nil(t, row.P99, "%s: not the ratio of the round that went well", name)
-		require.Equal(t, &Ratio{Median: 0.375, Min: 0.25, Max: 0.5}, row.P50, name)
+		require.Equal(t, &Ratio{Median: 0.375, OfMedians: 0.375, Min: 0.25, Max: 0.5}, row.P50, name)
 		require.Equal(t, 0.25, RelativeTo("ref", results[2:])[1].P99.Median, name)
 	}
 }

@@ -8,8 +8,10 @@ package rivals
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"muxlock/bench"
@@ -56,6 +58,8 @@ type Impl struct {
 	// bench.SeveralLocker or a bench.Extender can. Unset: what every bench.Locker or bench.Held can.
 	Locker bench.Locker
 	Lock   bench.Held
+	// Polls says that its waiters sleep and try again.
+	Polls bool
 	// Single says that it uses only the first master.
 	Single bool
 	// Fences says that its locks have fencing tokens if Options.Fencing is set.
@@ -73,19 +77,19 @@ var All = []Impl{
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
-		Name: "redsync-goredis", Open: openRedsyncGoRedis, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
-		Caveat: "waiters sleep 50-250 ms between 32 tries, then give up; waits for all masters, not a quorum; a cancelled call leaves its keys until they expire; no renewal by itself",
+		Name: "redsync-goredis", Open: openRedsyncGoRedis, Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
+		Caveat: "waiters sleep 50-250 ms between 32 tries, then give up; waits for all masters, not a quorum (unless WithFailFast, an option that is not measured); a cancelled call leaves its keys until they expire; no renewal by itself",
 	},
 	{
-		Name: "redsync-autopipeline", Open: openRedsyncAutoPipeline, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
+		Name: "redsync-autopipeline", Open: openRedsyncAutoPipeline, Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
 		Caveat: "as redsync-goredis; go-redis's AutoPipeline, which it calls experimental, sends the commands of all callers together",
 	},
 	{
-		Name: "redsync-rueidis", Open: openRedsyncRueidis, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleRueidis},
+		Name: "redsync-rueidis", Open: openRedsyncRueidis, Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleRueidis},
 		Caveat: "as redsync-goredis; only the client library below it differs",
 	},
 	{
-		Name: "redislock", Open: openRedislock, Single: true, modules: []string{moduleRedislock, moduleGoRedis},
+		Name: "redislock", Open: openRedislock, Polls: true, Single: true, modules: []string{moduleRedislock, moduleGoRedis},
 		Caveat: "one server: the lock dies with it; no waiting by default (here: every 100 ms, as its documentation shows); no renewal by itself, no drift allowance",
 	},
 	{
@@ -130,8 +134,12 @@ func Names() (names []string) {
 	return names
 }
 
-// Find returns the implementation of that name.
+// Again names the n-th of several entries of one implementation in a comparison, from the second on.
+func Again(name string, n int) string { return fmt.Sprintf("%s#%d", name, n) }
+
+// Find returns the implementation of that name, or of one that Again made.
 func Find(name string) (Impl, bool) {
+	name, _, _ = strings.Cut(name, "#")
 	i := slices.IndexFunc(All, func(impl Impl) bool { return impl.Name == name })
 	if i < 0 {
 		return Impl{}, false

@@ -32,7 +32,14 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 			r.PerMaster[i].Addr = cfg.Masters[i]
 		}
 	}
-	if p.Command == "compare" {
+	for _, one := range p.Loads {
+		name := result.LoadName(one.Setting[result.LoadSetting])
+		cfg.Loads = append(cfg.Loads, result.Load{Name: name, Config: one.Load, Impls: ranked(one.Impls, one.Reference, result.OfLoad(results, name))})
+	}
+	switch {
+	case len(p.Loads) > 0:
+		cfg.Impls = cfg.Loads[0].Impls
+	case p.Command == "compare":
 		cfg.Impls = ranked(p.Impls, p.Reference, results)
 	}
 	for _, f := range p.Faults {
@@ -42,23 +49,6 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 		cfg.SLO = append(cfg.SLO, o.String())
 	}
 	return new(result.NewDocument(cfg, results))
-}
-
-// Caveats returns a text for every implementation but the engine: what it does not promise, and
-// its client libraries.
-func Caveats(c result.Config) map[string]string {
-	m := map[string]string{}
-	for _, name := range c.Impls {
-		impl, _ := rivals.Find(name)
-		text := impl.Caveat
-		if client := c.Clients[name].String(); text != "" && client != "" {
-			text += " (" + client + ")"
-		}
-		if text != "" {
-			m[name] = text
-		}
-	}
-	return m
 }
 
 // ranked orders implementations for a comparison: the reference, then locks on all masters, locks

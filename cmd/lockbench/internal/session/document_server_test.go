@@ -14,7 +14,6 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/internal/testing/redistest"
 )
@@ -88,14 +87,4 @@ func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
 	text, err := json.Marshal(doc)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "secret")
-}
-
-func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
-	c := result.Config{Clients: map[string]rivals.Client{"redislock": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
-	c.Impls = []string{"muxlock", "redislock", "raw"}
-	m := Caveats(c)
-	require.Contains(t, m["redislock"], "one server: the lock dies with it")
-	require.Contains(t, m["redislock"], "(go-redis v9.9.9, pool of 7 to each master)")
-	require.NotContains(t, m, "muxlock")
-	require.NotEmpty(t, m["raw"])
 }

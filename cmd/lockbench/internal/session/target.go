@@ -74,7 +74,7 @@ func open(ctx context.Context, names []string, o rivals.Options, n int) (Runner,
 	}
 	impl, _ := rivals.Find(names[0])
 	locker, err := impl.Open(ctx, o)
-	return lockRunner{Name: impl.Name, Locker: locker}, err
+	return lockRunner{Name: names[0], Locker: locker}, err
 }
 
 // tryOut opens each target once before the first run. Otherwise a target that cannot run on these

@@ -21,16 +21,16 @@ import (
 var update = flag.Bool("update", false, "write testdata anew")
 
 // write shows a document of that command, with hints.
-func write(w io.Writer, command string, doc result.Document, caveats map[string]string) error {
+func write(w io.Writer, command string, doc result.Document, traits map[string]view.Trait) error {
 	doc.Config.Command = command
-	return text.Write(w, view.New(doc, caveats, ""), true)
+	return text.Write(w, view.New(doc, traits, ""), true)
 }
 
 // shown returns the text of a document of that command.
 func shown(t *testing.T, command string, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, write(&b, command, doc, map[string]string{"slow": "is slow"}))
+	require.NoError(t, write(&b, command, doc, map[string]view.Trait{"slow": {Caveat: "is slow"}}))
 	for line := range strings.Lines(b.String()) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 80+len("\n"), line)
 	}
@@ -55,7 +55,7 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	two.Results = doc.Results[:2]
 	for command, doc := range map[string]result.Document{"run": two, "compare": *doc} {
 		var b bytes.Buffer
-		require.NoError(t, write(&b, command, doc, map[string]string{"redislock": "is one master"}))
+		require.NoError(t, write(&b, command, doc, map[string]view.Trait{"redislock": {Caveat: "is one master"}}))
 		golden := filepath.Join("testdata", command+".txt")
 		if *update {
 			require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))

@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -50,13 +49,26 @@ type Bar struct {
 	Text  string // the figure in words
 }
 
-// Picture shows a document in one drawing: cycles a second of each implementation.
-func Picture(doc result.Document) Bars {
-	b := Bars{Title: "cycles a second: " + strings.Join(workload(doc), ", ")}
+// Picture shows a document in one drawing: cycles a second of each implementation where nothing contends, and the p99 of an
+// acquire where processes do.
+func Picture(doc result.Document) (all []Bars) {
+	for _, part := range doc.Parts() {
+		switch c := part.Config; {
+		case len(doc.Config.Loads) > 0 && c.Procs > 1:
+			all = append(all, bars(part, "acquire p99, shorter is better: ", result.MustFigure("acquire.p99")))
+		case len(doc.Config.Loads) == 0 || c.Workers > 1:
+			all = append(all, bars(part, "cycles a second: ", result.MustFigure("throughput")))
+		}
+	}
+	return all
+}
+
+func bars(doc result.Document, title string, f result.Figure) Bars {
+	b := Bars{Title: title + contention(doc.Config.Config)}
 	for _, impl := range doc.Config.Impls {
 		if rs := result.Of(doc.Results, impl); len(rs) > 0 {
-			v, _ := result.MustFigure("throughput").Median(rs)
-			b.Rows = append(b.Rows, Bar{Label: impl, Value: v, Text: units.Rate(v)})
+			v, _ := f.Median(rs)
+			b.Rows = append(b.Rows, Bar{Label: impl, Value: v, Text: medianText(f, rs)})
 		}
 	}
 	return b

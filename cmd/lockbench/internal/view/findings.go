@@ -14,6 +14,9 @@ import (
 // header shows the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
+	if doc.Kind() == result.KindRun {
+		b.Line("%s", contention(c.Config))
+	}
 	b.Line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
 	if doc.Open() {
 		b.Line("open loop: latency counts from the moment an operation was due")
@@ -35,21 +38,23 @@ func (b *Blocks) header(doc result.Document) {
 
 // findings shows the verdicts on objectives, the warnings, each once, and the caveats of the
 // implementations.
-func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
+func (b *Blocks) findings(doc result.Document, traits map[string]Trait) {
 	b.Line("")
 	if doc.Sweep == nil { // a verdict over all settings would mislead
-		b.objectives(doc)
+		for _, part := range doc.Parts() {
+			b.objectives(part)
+		}
 	}
 	b.warnings(doc)
 	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Violated() || !r.Valid.OK }) {
 		b.browser(Blocks{{Line: allGood(doc.Results)}})
 	}
-	if doc.Kind() == result.KindCompare && len(caveats) > 0 {
+	if doc.Kind() == result.KindCompare && slices.ContainsFunc(doc.Config.Impls, func(impl string) bool { return traits[impl].Caveat != "" }) {
 		b.Line("what they do not promise, and what they ran on:")
 	}
 	for _, impl := range doc.Config.Impls {
-		if caveats[impl] != "" {
-			b.Line("  %s: %s", impl, caveats[impl])
+		if caveat := traits[impl].Caveat; caveat != "" {
+			b.Line("  %s: %s", impl, caveat)
 		}
 	}
 	if doc.Config.Command == "run" {

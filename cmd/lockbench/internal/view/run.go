@@ -29,7 +29,7 @@ func runs(doc result.Document) (b Blocks) {
 // next suggests commands after a run.
 const next = `next: lockbench compare                 beside Redsync and a single master
       lockbench run --rate 5k           open loop: what callers wait
-      lockbench run --keys 1            all fight for one lock
+      lockbench run --keys 1 --procs 4  processes fight for one lock
       lockbench run -o json --out FILE  all of it, for programs`
 
 func (b *Blocks) result(doc result.Document, r *bench.Result) {

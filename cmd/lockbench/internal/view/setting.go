@@ -22,7 +22,7 @@ func workload(doc result.Document) []string {
 		c.Rate = 0
 	}
 	add := func(flag, format string, args ...any) {
-		if !doc.Sweeps(flag) {
+		if !doc.Sweeps(flag) && (len(c.Loads) == 0 || flag == "ttl") { // each table names its load
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
@@ -34,6 +34,32 @@ func workload(doc result.Document) []string {
 		parts = append(parts, "fencing")
 	}
 	return parts
+}
+
+// contention says what contends with what.
+func contention(c bench.Config) string {
+	callers := fmt.Sprintf("%d callers", c.Workers)
+	if c.Workers == 1 {
+		callers = "one caller"
+	}
+	if c.Procs > 1 {
+		callers = fmt.Sprintf("%d processes of %s", c.Procs, callers)
+	}
+	names := fmt.Sprintf("%d names", c.Keys)
+	if c.Keys == 1 {
+		names = "one name"
+	}
+	switch several := c.Procs > 1 || c.Workers > 1; {
+	case c.Op == bench.Hold:
+		return callers + " keep " + names + " locked: nothing contends"
+	case c.Dist == (bench.Dist{}) && several:
+		return callers + ", each with a name of its own: nothing contends"
+	case !several:
+		return callers + ": nothing contends"
+	case c.Procs > 1:
+		return callers + " contend for " + names
+	}
+	return callers + " of one process contend for " + names
 }
 
 func mastersText(c result.Config) string {

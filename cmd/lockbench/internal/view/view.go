@@ -25,13 +25,13 @@ type Page struct {
 	Notes    Blocks // for a browser: masters, machine, and the command to repeat it
 }
 
-// New makes the page of a document. The document lacks the other arguments: the caveats of
+// New makes the page of a document. The document lacks the other arguments: the traits of
 // implementations, and the command that repeats it.
-func New(doc result.Document, caveats map[string]string, again string) Page {
+func New(doc result.Document, traits map[string]Trait, again string) Page {
 	p, kind := Page{Title: title(doc)}, doc.Kind()
 	if kind != result.KindAdvise && kind != result.KindChaos {
 		p.Setup.header(doc)
-		p.Findings.findings(doc, caveats)
+		p.Findings.findings(doc, traits)
 	}
 	switch kind {
 	case result.KindAdvise:
@@ -47,7 +47,7 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 		p.Body.chaos(doc)
 		p.Body.browser(runs(doc))
 	case result.KindCompare:
-		p.Body.compare(doc)
+		p.Body.compare(doc, traits)
 	case result.KindSweep:
 		p.Body.sweep(doc)
 	default:
@@ -82,7 +82,7 @@ type Block struct {
 	Hint    bool // Line is a suggestion, only for a person at a terminal
 	Table   *Table
 	Lines   *Lines // like Bars, left out if there is nothing to draw
-	Bars    *Bars
+	Bars    []Bars
 }
 
 // Line adds a line.

@@ -1,0 +1,99 @@
+package text_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/resulttest"
+	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/view"
+)
+
+// loads returns a comparison of three loads, each of so many rounds. polls has the lower p50 where names are shared.
+func loads(rounds int) result.Document {
+	var results []*bench.Result
+	add := func(load result.LoadName, impl string, round int, throughput float64, p50, p99 int64) {
+		r := resulttest.Result(impl, round, throughput)
+		r.Setting = map[string]string{result.LoadSetting: string(load)}
+		s := *r.Latency.Acquire
+		s.P = map[string]int64{"50": p50, "99": p99}
+		r.Latency.Acquire, r.AcquiredPerS = &s, throughput
+		if load == result.OneName {
+			r.Keys, r.Latency.Handover, r.Latency.Hold = 1, &s, &bench.Summary{Count: 1, Mean: 1e6}
+		}
+		results = append(results, r)
+	}
+	for round := 1; round <= rounds; round++ {
+		jitter := float64(round)
+		add(result.OwnNames, "muxlock", round, 8000+jitter, 1e6, 2e6)
+		add(result.OwnNames, "polls", round, 1000, 1e6, 2e6)
+		add(result.OwnNames, "slow", round, 500, 1e6, 2e6)
+		add(result.OwnNames, "one", round, 9000+2*jitter, 1e6, 2e6)
+		add(result.LoneCaller, "muxlock", round, 150+jitter/10, 1e6, 2e6)
+		add(result.LoneCaller, "polls", round, 100, 1e6, 2e6)
+		add(result.OneName, "muxlock", round, 900+jitter, 15e6, 35e6)
+		add(result.OneName, "polls", round, 300, 1e6, 1050e6+int64(round))
+		add(result.OneName, "slow", round, 300, 100e6, 2050e6+int64(round))
+	}
+	doc := resulttest.Document(results...)
+	cfg := doc.Config
+	load := func(name result.LoadName, workers, procs, keys int, impls ...string) {
+		c := cfg.Config
+		if c.Workers, c.Procs, c.Keys = workers, procs, keys; keys > 0 {
+			c.Dist = bench.Uniform()
+		}
+		cfg.Loads = append(cfg.Loads, result.Load{Name: name, Config: c, Impls: impls})
+	}
+	load(result.OwnNames, 64, 1, 0, "muxlock", "polls", "slow", "one")
+	load(result.LoneCaller, 1, 1, 0, "muxlock", "polls")
+	load(result.OneName, 4, 4, 1, "muxlock", "polls", "slow")
+	cfg.Command, cfg.Reference, cfg.Rounds = "compare", "muxlock", rounds
+	return result.NewDocument(cfg, results)
+}
+
+func compared(t *testing.T, doc result.Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	traits := map[string]view.Trait{"polls": {Polls: true}, "one": {Single: true}}
+	require.NoError(t, text.Write(&b, view.New(doc, traits, ""), false))
+	return b.String()
+}
+
+func TestAComparisonSaysWhatItFoundAndWhyARivalIsAhead(t *testing.T) {
+	got := compared(t, loads(6))
+	for _, want := range []string{
+		"64 callers, each with a name of its own: nothing contends; medians of 6 rounds",
+		"4 processes of 4 callers contend for one name; medians of 6 rounds",
+		"one caller: cycles/s", "time held", "8.00x [8.00..8.01]",
+		"own names: muxlock makes 8.00x the cycles of polls, the next over all masters, and 1.50x for a lone caller",
+		"one name: one acquire in a hundred waits 35.0ms or longer, with polls, the next over all masters, 1.05s",
+		"a lower p50 of polls: it polls, and the last holder mostly wins again while the others sleep",
+		"more cycles of one: it asks one server, and is lost with it",
+	} {
+		require.Contains(t, flat(got), want)
+	}
+	require.Regexp(t, `muxlock +904 +90\.3%`, got)
+	require.NotContains(t, got, "the rounds differ")
+}
+
+func TestBelowSixRoundsThereIsNoIntervalAndNoVerdict(t *testing.T) {
+	got := compared(t, loads(5))
+	require.Regexp(t, `polls +1,000 +8.00x `, got)
+	for _, not := range []string{"[", "undecided", " makes ", "it polls", "in a hundred"} {
+		require.NotContains(t, got, not)
+	}
+}
+
+func TestRoundsThatDifferAreNamed(t *testing.T) {
+	doc := loads(2)
+	for i, r := range result.OfLoad(result.Finished(doc.Results, "polls"), result.OwnNames) {
+		r.ThroughputPerS = []float64{400 / 4.31, 8002 / 39.7}[i]
+	}
+	result.OfLoad(result.Finished(doc.Results, "muxlock"), result.OwnNames)[0].ThroughputPerS = 400
+	got := flat(compared(t, result.NewDocument(doc.Config, doc.Results)))
+	require.Contains(t, got, "the rounds differ, times the reference: own names polls: throughput 0.13x by rounds, 0.04x by medians")
+}
