@@ -47,8 +47,8 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 // that those of one floor do not know each other. CONTRIBUTING.md has the same picture.
 var floors = [][]string{
 	{"internal/limits"},
-	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
-		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
+	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/fold", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
+		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/usage", "internal/wallclock"},
 	{"internal/guard", "internal/wire", "engine/internal/events", "engine/internal/turn"},
 	{"scripts", "internal/faultproxy", "internal/redisserver"},
 	{"pipeline/internal/conn", "internal/redisfake"},

@@ -16,7 +16,7 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/sizing"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 const (
@@ -58,7 +58,7 @@ Exit codes: 3 no TTL can be short enough for --rto, 5 too little was measured.`,
   lockbench run --masters a:6379,b:6379,c:6379 --rate 200 --hold exp:20ms --duration 20s -o json --out load.json && lockbench advise load.json
   lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms --rto 10s
   lockbench advise --local 3 --hold file:holds.txt --explain`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: usage.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
 	f.run = pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -211,7 +211,7 @@ func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Me
 func tooLittle(name string, err error) error {
 	switch {
 	case errors.Is(err, sizing.ErrTooLittle):
-		return verdict{exitNotValid, name + err.Error()}
+		return usage.Exitf(exitNotValid, "%s%v", name, err)
 	case errors.As(err, new(usage.Error)):
 		return err
 	}
@@ -223,7 +223,7 @@ func missed(a *result.Advice) error {
 	if !a.Missed {
 		return nil
 	}
-	return verdict{exitMissed, fmt.Sprintf("missed: not even a renewed lease can be short enough: a crashed holder would block others for %s, and --rto asks for %s", a.Blocks.Round(time.Millisecond), a.Ask.RTO)}
+	return usage.Exitf(exitMissed, "missed: not even a renewed lease can be short enough: a crashed holder would block others for %s, and --rto asks for %s", a.Blocks.Round(time.Millisecond), a.Ask.RTO)
 }
 
 // check checks f.ask.

@@ -24,7 +24,7 @@ import (
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 const (
@@ -70,7 +70,7 @@ history.`,
   lockbench chaos --op read-write:80
   lockbench chaos --impl muxlock,redsync-rueidis
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
 	}
 	f.declare(cmd.Flags())

@@ -15,7 +15,7 @@ const internal = "muxlock/cmd/lockbench/internal/"
 // only from earlier floors of its ladder.
 var ladders = [][][]string{
 	{{"result"}, {"view"}, {"text", "html"}, {"live"}},
-	{{"usage"}, {"result"}, {"commandline"}, {"plan"}, {"session"}},
+	{{"result"}, {"plan"}, {"session"}},
 }
 
 // upward returns the imports that go against a ladder; each line has a package and its import.

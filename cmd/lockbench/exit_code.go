@@ -13,15 +13,15 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
-	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/usage"
 )
 
 // Exit codes. Scripts rely on them.
 const (
-	exitOK          = 0
-	exitRun         = 1
-	exitUsage       = 2
+	exitOK          = usage.ExitOK
+	exitRun         = usage.ExitRun
+	exitUsage       = usage.ExitUsage
 	exitMissed      = 3
 	exitUnsafe      = 4
 	exitNotValid    = 5
@@ -30,25 +30,12 @@ const (
 	exitInterrupted = 130
 )
 
-// verdict is the error of a run whose result is written but not good.
-type verdict struct {
-	code int
-	text string
-}
-
-func (v verdict) Error() string { return v.text }
-
 func exitCode(err error) (code int, quiet bool) {
-	var v verdict
-	switch {
-	case err == nil:
-		return exitOK, true
-	case errors.As(err, &v):
-		return v.code, v.text == ""
-	case errors.As(err, new(usage.Error)), errors.Is(err, bench.ErrConfig):
-		return exitUsage, false
+	failed := exitRun
+	if errors.Is(err, bench.ErrConfig) {
+		failed = exitUsage
 	}
-	return exitRun, false
+	return usage.Code(err, exitUsage, failed)
 }
 
 // judge turns results into the exit code; the worst verdict wins. A run that is not valid
@@ -68,7 +55,7 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 			found = fmt.Sprintf("gave %d locks a fence that is not larger than the one before", r.Safety.FenceViolations)
 		}
 		if r.Safety.Violated() {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s %s", nameOf(r), found)}, runErr)
+			return errors.Join(usage.Exitf(exitUnsafe, "SAFETY VIOLATION: %s %s", nameOf(r), found), runErr)
 		}
 	}
 	if ctx.Err() != nil || runErr != nil {
@@ -94,8 +81,8 @@ func lost(p *plan.Plan, results []*bench.Result) error {
 		})
 		rival := p.Command != "run" && !strings.HasPrefix(r.Impl, "muxlock")
 		if n > 0 && !judged && !rival {
-			return verdict{exitLost, fmt.Sprintf("LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
-				nameOf(r), r.Round, units.Number(n), units.Number(all))}
+			return usage.Exitf(exitLost, "LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
+				nameOf(r), r.Round, units.Number(n), units.Number(all))
 		}
 	}
 	return nil
@@ -111,7 +98,7 @@ func notValid(results []*bench.Result, excused ...bench.ReasonKind) error {
 			left = left.But(result.ReasonEmbedded, bench.ReasonFew, bench.ReasonGenerator)
 		}
 		if !left.OK {
-			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", nameOf(r), r.Round, left)}
+			return usage.Exitf(exitNotValid, "not valid: %s round %d: %s", nameOf(r), r.Round, left)
 		}
 	}
 	return nil
@@ -124,9 +111,9 @@ func judgeObjectives(results []*bench.Result) error {
 		for _, s := range r.SLO {
 			switch {
 			case s.Reason == "" && !s.Pass:
-				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", nameOf(r), r.Round, view.Judged(s))}
+				return usage.Exitf(exitMissed, "missed: %s round %d: %s", nameOf(r), r.Round, view.Judged(s))
 			case s.Reason != "" && unjudged == nil:
-				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", nameOf(r), r.Round, s.Text, s.Reason)}
+				unjudged = usage.Exitf(exitNotValid, "not judged: %s round %d: %s: %s", nameOf(r), r.Round, s.Text, s.Reason)
 			}
 		}
 	}
@@ -145,7 +132,7 @@ func worst(judged, writing error) error {
 // interruptedOr puts the user's interrupt before the errors that follow from it.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return verdict{exitInterrupted, "interrupted"}
+		return usage.Exitf(exitInterrupted, "interrupted")
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/internal/usage"
 )
 
 // CHANGELOG promises them.
@@ -38,7 +39,7 @@ func TestObjectivesDecideTheExitCode(t *testing.T) {
 }
 
 func TestOnlyASafetyViolationIsToldBeforeALostResult(t *testing.T) {
-	unsafe, missed, lost := verdict{exitUnsafe, "overlap"}, verdict{exitMissed, "slow"}, verdict{exitRun, "full"}
+	unsafe, missed, lost := usage.Exitf(exitUnsafe, "overlap"), usage.Exitf(exitMissed, "slow"), usage.Exitf(exitRun, "full")
 	for _, c := range []struct {
 		judged, writing error
 		want            int

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/usage"
 )
 
 // A run at a rate takes spareTime times as long as its objectives or leastOperations need, but
@@ -108,7 +108,7 @@ func (h *highest) judge(ctx context.Context, results []*bench.Result, runErr err
 	}{{result.RateSpoiled, exitNotValid, "not valid"}, {result.RateMissed, exitMissed, "missed"}} {
 		for _, found := range h.found {
 			if found.Outcome() == failed.outcome {
-				return verdict{failed.code, fmt.Sprintf("%s: %s", failed.text, view.Highest(found))}
+				return usage.Exitf(failed.code, "%s: %s", failed.text, view.Highest(found))
 			}
 		}
 	}

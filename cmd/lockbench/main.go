@@ -38,8 +38,8 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
-	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/child"
+	"muxlock/internal/usage"
 )
 
 func main() {
@@ -79,7 +79,7 @@ func root() *cobra.Command {
   lockbench run --keys 1 --procs 4          # processes fight for one lock
   lockbench compare                         # beside Redsync and a single master
   lockbench sweep --param workers=1,8,64    # how the cost grows`,
-		Args:          noSuchCommand,
+		Args:          usage.NoSuchCommand[*cobra.Command],
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -87,15 +87,12 @@ func root() *cobra.Command {
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			var names []string
-			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			if unknown.GetSpecifiedName() == "find-max" {
-				return usage.Errorf("--find-max is gone; instead: sweep --param rate=1000..128000x2 --slo 'response.p99<5ms'")
-			}
-			return usage.Errorf("%w%s", err, usage.Near(unknown.GetSpecifiedName(), "--", names))
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedName() == "find-max" {
+			return usage.Errorf("--find-max is gone; instead: sweep --param rate=1000..128000x2 --slo 'response.p99<5ms'")
 		}
-		return usage.Error{Err: err}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return usage.Flag[*pflag.NotExistError](err, names)
 	})
 	groupHelp(cmd)
 	cmd.AddCommand(
@@ -111,24 +108,12 @@ func root() *cobra.Command {
 	return cmd
 }
 
-// noSuchCommand is the Args of commands that have subcommands.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
-	return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), usage.Near(args[0], "", names))
-}
-
 // childCommand is for the processes that lockbench starts of itself.
 func childCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: child.Command, Hidden: true,
 		ValidArgs: slices.Sorted(maps.Keys(subprocess.Serve)),
-		Args:      usageArgs(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
+		Args:      usage.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return subprocess.Serve[args[0]](cmd.Context(), os.Stdin, os.Stdout)
 		},
@@ -145,14 +130,4 @@ func plain(err error) string {
 		return strings.Replace(err.Error(), invalid.Error(), cause, 1)
 	}
 	return err.Error()
-}
-
-// usageArgs turns cobra's own errors about arguments into usage errors.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usage.Error{Err: err}
-		}
-		return nil
-	}
 }

@@ -13,7 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 func mastersCommand() *cobra.Command {
@@ -28,7 +28,7 @@ are new: --new-masters, or engine.Config.MastersAreNew. For locks with fencing t
 them up first: muxlock masters init --new-masters.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
-		Args: noSuchCommand,
+		Args: usage.NoSuchCommand[*cobra.Command],
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveMasters(cmd, &f, length) },
 	}
 	load := pflag.NewFlagSet("", pflag.ContinueOnError)

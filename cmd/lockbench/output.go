@@ -16,8 +16,8 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/text"
-	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/usage"
 )
 
 // formats are the values of -o.
@@ -37,7 +37,7 @@ func checkFormat(format string, formats []string) error {
 }
 
 // closedPipe ends a run without a text, since nobody reads the output any more.
-var closedPipe error = verdict{code: exitPipe}
+var closedPipe = usage.Exitf(exitPipe, "")
 
 // sink takes a result: --out or standard output, and --html for the page.
 type sink struct {
@@ -105,7 +105,7 @@ func (s *sink) write(doc result.Document) error {
 	if err == nil {
 		return nil
 	}
-	lost := verdict{exitRun, fmt.Sprintf("--out: %v; the result goes to standard output instead", err)}
+	lost := usage.Exitf(exitRun, "--out: %v; the result goes to standard output instead", err)
 	return errors.Join(lost, writeError(format(s.stdout, s.format, doc)))
 }
 
@@ -124,7 +124,7 @@ func writeError(err error) error {
 	case errors.Is(err, syscall.EPIPE):
 		return closedPipe
 	}
-	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
+	return usage.Exitf(exitRun, "the result could not be written: %v", err)
 }
 
 // pageOf returns the page of a document.

@@ -10,7 +10,7 @@ import (
 
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 // Only the report command takes these as -o: a page, and one picture.
@@ -33,7 +33,7 @@ input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
   lockbench report result.json -o bench`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: usage.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return reportFile(cmd, args[0], o) },
 	}
 	plan.Declare(cmd.Flags(), plan.OfOutput, func(fs *pflag.FlagSet) {

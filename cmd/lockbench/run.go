@@ -10,6 +10,7 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
+	"muxlock/internal/usage"
 )
 
 func runCommand() *cobra.Command {
@@ -19,7 +20,7 @@ func runCommand() *cobra.Command {
 		Example: `  lockbench run --workers 1024
   lockbench run --rate 5k --dist zipf:0.99 --keys 10000
   lockbench run --masters a:6379,b:6379,c:6379 -o json --out result.json`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 	}, "muxlock", 1)
 }
 
@@ -30,7 +31,7 @@ func compareCommand() *cobra.Command {
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,redislock,muxlock-single,raw", 6)
 }
 

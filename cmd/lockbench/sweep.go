@@ -12,7 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 func sweepCommand() *cobra.Command {
@@ -24,7 +24,7 @@ func sweepCommand() *cobra.Command {
 		Example: `  lockbench sweep --param workers=1..512x4
   lockbench sweep --param masters=1,3,5 --impl muxlock,redsync-goredis
   lockbench sweep --param rate=1000..128000x2 --slo 'response.p99<5ms'`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 	}
 	f.Declare(cmd.Flags(), "muxlock", 1, formats...)
 	plan.Preset(cmd.Flags(), map[string]string{"duration": "3s", "warmup": "500ms"})

@@ -214,6 +214,7 @@ func TestWhatIsMistypedSuggestsWhatIsNear(t *testing.T) {
 		"run --master-timout": "did you mean --master-timeout?",
 		"compare --implz x":   "did you mean --impl?",
 		"masters --workers":   "lockbench: unknown flag: --workers\n",
+		"run -x":              "lockbench: unknown shorthand flag: 'x' in -x\n",
 		"walk":                `lockbench: unknown command "walk" for "lockbench"` + "\n",
 	} {
 		_, stderr, code := lockbench(t, strings.Fields(line)...)

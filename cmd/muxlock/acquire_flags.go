@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/engine/groups"
+	"muxlock/internal/usage"
 )
 
 // claim are the flags of exec and lock that say how to acquire the lock.
@@ -49,13 +50,13 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, e
 	c.try = c.try || cmd.Flags().Changed("wait") && c.wait == 0 // as flock does
 	switch {
 	case c.ttl <= 0:
-		return cfg, usagef("--ttl must be above 0, got %s", c.ttl)
+		return cfg, usage.Errorf("--ttl must be above 0, got %s", c.ttl)
 	case c.ttl > c.maxTTL:
-		return cfg, usagef("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", c.ttl, c.maxTTL)
+		return cfg, usage.Errorf("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", c.ttl, c.maxTTL)
 	case c.wait < 0:
-		return cfg, usagef("--wait must not be negative, got %s", c.wait)
+		return cfg, usage.Errorf("--wait must not be negative, got %s", c.wait)
 	case c.try && c.wait > 0:
-		return cfg, usagef("--try and --wait exclude each other")
+		return cfg, usage.Errorf("--try and --wait exclude each other")
 	}
 	cfg.TTL = c.ttl
 	cfg.Holder = cmp.Or(c.holder, holder(command))
@@ -94,7 +95,7 @@ func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (
 		if <-done; err == nil {
 			h.release()
 		}
-		return nil, nil, exit{exitSignal + int(s.(syscall.Signal)), fmt.Sprintf("%v while waiting for %s", s, quoted(names))}
+		return nil, nil, usage.Exitf(exitSignal+int(s.(syscall.Signal)), "%v while waiting for %s", s, quoted(names))
 	}
 	if err != nil {
 		err = c.refused(cmd, names, err)
@@ -108,19 +109,19 @@ func (c *claim) refused(cmd *cobra.Command, names []string, err error) error {
 	if taken && c.permits > 0 {
 		err = fmt.Errorf("all %d permits are taken", c.permits)
 	}
-	e := exit{exitTaken, fmt.Sprintf("%s: %v", quoted(names), err)}
+	e := usage.Exit{Code: exitTaken, Text: fmt.Sprintf("%s: %v", quoted(names), err)}
 	switch {
 	case late:
 		why := strings.ReplaceAll(err.Error(), "; "+context.DeadlineExceeded.Error(), "") // which --wait says
-		e = exit{exitTimeout, fmt.Sprintf("%s not acquired within %s: %s", quoted(names), c.wait, why)}
+		e = usage.Exit{Code: exitTimeout, Text: fmt.Sprintf("%s not acquired within %s: %s", quoted(names), c.wait, why)}
 	case !taken:
 		return err
 	}
 	if taken && c.quiet {
-		e.text = ""
+		e.Text = ""
 	}
 	if taken && cmd.Flags().Changed("conflict-exit-code") {
-		e.code = int(c.conflict)
+		e.Code = int(c.conflict)
 	}
 	return e
 }

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -20,6 +19,8 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/address"
+	"muxlock/internal/fold"
+	"muxlock/internal/usage"
 	"muxlock/internal/watch"
 )
 
@@ -45,7 +46,7 @@ random name. The key would expire within two seconds.
 Exit codes: 0 nothing worse than WARN, 1 a FAIL or an error, 2 usage.`,
 		Example: `  muxlock doctor --masters a:6379,b:6379,c:6379
   muxlock doctor --masters redis://user:secret@a:6379,rediss://b:6380 --for 30s -o json`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().DurationVar(&f.length, "for", 2*time.Second, "how long to watch round trips and clocks")
@@ -68,7 +69,7 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case f.length <= 0:
-		return usagef("--for must be above 0, got %s", f.length)
+		return usage.Errorf("--for must be above 0, got %s", f.length)
 	}
 	report, err := check(cmd.Context(), cfg)
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if d.Worst == admin.LevelFail {
-		return exit{exitRun, "not fit to lock on, see FAIL"}
+		return usage.Exitf(exitRun, "not fit to lock on, see FAIL")
 	}
 	return nil
 }
@@ -138,23 +139,11 @@ func (d diagnosis) text(w io.Writer) {
 			text += " -> " + f.ToDo
 		}
 		row := []string{f.Level.String(), f.Check, f.Who(len(d.PerMaster))}
-		for _, line := range folded(text, 54) { // the columns before it take the rest of 80
+		for _, line := range fold.Lines(text, 54, 0, 0) { // the columns before it take the rest of 80
 			rows = append(rows, append(row, line))
 			row = []string{"", "", ""}
 		}
 	}
 	table(w, rows)
 	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d unknown, %d OK\n", count[admin.LevelFail], count[admin.LevelWarn], count[admin.LevelUnknown], count[admin.LevelOK])
-}
-
-// folded breaks a text into lines of at most width characters. A longer word gets its own line.
-func folded(text string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
 }

@@ -19,6 +19,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/groups"
 	"muxlock/internal/limits"
+	"muxlock/internal/usage"
 )
 
 const execName = "exec"
@@ -116,7 +117,7 @@ reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
   muxlock exec --shared catalogue -- report.sh     # beside other readers
   muxlock exec --permits 3 licence -- convert.sh     # three at a time
   muxlock exec --fencing jobs/nightly -- sh -c 'store --fence "$MUXLOCK_FENCE"'`,
-		Args: usageArgs(namesAndCommand),
+		Args: usage.Args(namesAndCommand),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dash := cmd.ArgsLenAtDash()
 			return f.run(cmd, args[:dash], args[dash:])
@@ -165,21 +166,21 @@ func (f *execFlags) check(cmd *cobra.Command, names, command []string) (cfg grou
 	f.grace = cmp.Or(f.grace, f.ttl/3)
 	switch permits := cmd.Flags().Changed("permits"); {
 	case f.grace < 0 || f.grace > f.ttl/2:
-		return cfg, "", usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
+		return cfg, "", usage.Errorf("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
 	case f.hold < 0:
-		return cfg, "", usagef("--hold-at-least must not be negative, got %s", f.hold)
+		return cfg, "", usage.Errorf("--hold-at-least must not be negative, got %s", f.hold)
 	case !variableName.MatchString(f.fenceEnv):
-		return cfg, "", usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
+		return cfg, "", usage.Errorf("--fence-env: %q is no name of an environment variable", f.fenceEnv)
 	case f.shared && permits:
-		return cfg, "", usagef("--shared and --permits exclude each other")
+		return cfg, "", usage.Errorf("--shared and --permits exclude each other")
 	case (f.shared || permits) && len(names) > 1:
-		return cfg, "", usagef("--shared and --permits take one NAME")
+		return cfg, "", usage.Errorf("--shared and --permits take one NAME")
 	case permits && (f.permits < 1 || f.permits > limits.Permits):
-		return cfg, "", usagef("--permits must be 1 to %d, got %d", limits.Permits, f.permits)
+		return cfg, "", usage.Errorf("--permits must be 1 to %d, got %d", limits.Permits, f.permits)
 	}
 	switch path, err = exec.LookPath(command[0]); {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		err = exit{exitNotFound, command[0] + ": command not found"}
+		err = usage.Exitf(exitNotFound, "%s: command not found", command[0])
 	case err != nil:
 		err = cannotRun(command[0], err)
 	}
@@ -193,7 +194,7 @@ func cannotRun(command string, err error) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		err = cause // leaves out the operation and the path
 	}
-	return exit{exitCannotRun, fmt.Sprintf("%s: cannot be started: %v", command, err)}
+	return usage.Exitf(exitCannotRun, "%s: cannot be started: %v", command, err)
 }
 
 func (f *execFlags) run(cmd *cobra.Command, names, command []string) error {

@@ -21,6 +21,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/engine/groups"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/usage"
 )
 
 // forced releases a name by force, as from another machine.
@@ -64,9 +65,9 @@ func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
 	s.forced(t, "name")
 	out.await(t, "bye")
 	unread.Close()
-	var e exit
+	var e usage.Exit
 	require.ErrorAs(t, <-ended, &e)
-	require.Equal(t, exitLost, e.code)
+	require.Equal(t, exitLost, e.Code)
 }
 
 func TestACommandThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {

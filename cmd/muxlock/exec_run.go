@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"muxlock/internal/child"
+	"muxlock/internal/usage"
 )
 
 // dyingTime bounds the wait for a killed process group to vanish. A zombie that nobody reaps stays in its group.
@@ -34,7 +35,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	}))
 	if err != nil {
 		h.locks.Close()
-		return exit{exitLost, fmt.Sprintf("%s was lost before the command was started: %s", names, err)}
+		return usage.Exitf(exitLost, "%s was lost before the command was started: %s", names, err)
 	}
 	p, err := start(c)
 	if err != nil {
@@ -85,11 +86,11 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
 				h.locks.Close() // a signal ended the hold: leave the lease to run out
 			} else if lost := h.end(log); lost != nil || kill != nil {
-				return exit{exitLost, fmt.Sprintf("%s was lost %s, which ended with %v", names, when, c.ProcessState)}
+				return usage.Exitf(exitLost, "%s was lost %s, which ended with %v", names, when, c.ProcessState)
 			}
-			e := exit{code: codeOf(c.ProcessState)}
+			e := usage.Exit{Code: codeOf(c.ProcessState)}
 			if aborted {
-				e.text = fmt.Sprintf("aborted while the command ran, which got SIGABRT too and ended with %v", c.ProcessState)
+				e.Text = fmt.Sprintf("aborted while the command ran, which got SIGABRT too and ended with %v", c.ProcessState)
 			}
 			return e
 		}

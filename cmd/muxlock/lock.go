@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"muxlock/internal/usage"
 )
 
 const lockName = "lock"
@@ -33,7 +35,7 @@ ends when the script does.
 Exit codes: 0 released, 121 to 125 and -E as for exec, 128+N signal N ended the wait.`,
 		Example: `  muxlock lock deploy     # until Ctrl-D
   mkfifo in out; muxlock lock deploy <in >out & exec 3>in; read -r locked <out && make deploy; exec 3>&-`,
-		Args:              usageArgs(oneName),
+		Args:              usage.Args(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.config(cmd, lockName)
@@ -69,7 +71,7 @@ func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) 
 	}
 	if lost := h.end(log); lost != nil {
 		fmt.Fprintf(out, "lost %s: %s\n", shownName(h.names[0]), plain(lost.Error()))
-		return exit{exitLost, ""}
+		return usage.Exitf(exitLost, "")
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ import (
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
+	"muxlock/internal/usage"
 	"muxlock/pipeline"
 )
 
@@ -51,7 +52,7 @@ Exit codes: 0 listed, 1 a majority of the masters could not be scanned or asked 
 the names, which are then missing or unknown, 2 usage.`,
 		Example: `  muxlock ls
   muxlock ls jobs/ --limit 20`,
-		Args:              usageArgs(cobra.MaximumNArgs(1)),
+		Args:              usage.Args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, strings.Join(args, ""))
@@ -138,11 +139,11 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 	case err != nil:
 		return err
 	case f.limit < 1:
-		return usagef("--limit must be above 0, got %d", f.limit)
+		return usage.Errorf("--limit must be above 0, got %d", f.limit)
 	case f.timeout <= 0:
-		return usagef("--timeout must be above 0, got %s", f.timeout)
+		return usage.Errorf("--timeout must be above 0, got %s", f.timeout)
 	case strings.HasPrefix(key, pipeline.ReservedPrefix):
-		return usagef("%q: names that begin with %s are the engine's own", key, pipeline.ReservedPrefix)
+		return usage.Errorf("%q: names that begin with %s are the engine's own", key, pipeline.ReservedPrefix)
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()

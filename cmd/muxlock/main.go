@@ -19,13 +19,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/engine"
+	"muxlock/internal/usage"
 )
 
 // Exit codes. Scripts rely on them.
 const (
-	exitOK        = 0
-	exitRun       = 1
-	exitUsage     = 2
+	exitOK        = usage.ExitOK
+	exitRun       = usage.ExitRun
+	exitUsage     = usage.ExitUsage
 	exitFree      = 3
 	exitSplit     = 4
 	exitRefused   = 121
@@ -55,7 +56,7 @@ func main() {
 	if text != "" {
 		say(log, "%s", text)
 	}
-	if errors.As(err, new(usageError)) {
+	if errors.As(err, new(usage.Error)) {
 		fmt.Fprintln(log, "See "+cmd.CommandPath()+" --help.")
 	}
 	holdersLog.flush(lastWords)
@@ -80,19 +81,16 @@ of --prefix included.
   muxlock exec jobs/nightly -- backup.sh /srv
   muxlock status jobs/nightly`,
 		Version:       fmt.Sprint(thisTool()),
-		Args:          noSuchCommand,
+		Args:          usage.NoSuchCommand[*cobra.Command],
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-			var names []string
-			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			return usagef("%w%s", err, suggestion(unknown.GetSpecifiedName(), "--", names))
-		}
-		return usageError{err}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return usage.Flag[*pflag.NotExistError](err, names)
 	})
 	set.declare(cmd)
 	cmd.AddCommand(execCommand(set, log), lockCommand(set, log), statusCommand(set), releaseCommand(set), lsCommand(set), doctorCommand(set), mastersCommand(set), versionCommand())
@@ -101,7 +99,7 @@ of --prefix included.
 
 func versionCommand() *cobra.Command {
 	say := func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version) }
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: usageArgs(cobra.NoArgs), Run: say}
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: usage.Args(cobra.NoArgs), Run: say}
 }
 
 // tool identifies this program in JSON.
@@ -121,40 +119,20 @@ func thisTool() tool {
 	return t
 }
 
-// usageError is a mistake in the command line, found before anything was sent.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// exit is an error with its exit code. muxlock prints the text unless it is empty.
-type exit struct {
-	code int
-	text string
-}
-
-func (e exit) Error() string { return e.text }
-
 // takesLock reports whether a command holds a lock while it runs.
 func takesLock(cmd *cobra.Command) bool { return cmd.Name() == execName || cmd.Name() == lockName }
 
 // outcome returns the exit code for a command's error, and the text to print.
 func outcome(cmd *cobra.Command, err error) (code int, text string) {
-	usage, failed := exitUsage, exitRun
+	mistake, failed := exitUsage, exitRun
 	if takesLock(cmd) { // 1 and 2 may be exit codes of exec's command
-		usage, failed = exitOurs, exitOurs
+		mistake, failed = exitOurs, exitOurs
 	}
-	var e exit
-	switch {
-	case err == nil:
-		return exitOK, ""
-	case errors.As(err, &e):
-		return e.code, e.text
-	case errors.As(err, new(usageError)):
-		return usage, err.Error()
+	code, quiet := usage.Code(err, mistake, failed)
+	if quiet {
+		return code, ""
 	}
-	return failed, err.Error()
+	return code, err.Error()
 }
 
 // inFlags rewords an engine's error: it names flags in place of fields. If the engine refused an argument or a flag before it
@@ -168,7 +146,7 @@ func inFlags(cmd *cobra.Command, err error) error {
 	at := strings.LastIndex(text, invalid)
 	switch {
 	case at < 0 && takesLock(cmd) && errors.As(err, new(*engine.StartError)):
-		return exit{exitRefused, asFlags(text)}
+		return usage.Exitf(exitRefused, "%s", asFlags(text))
 	case at < 0:
 		return errors.New(asFlags(text))
 	}
@@ -182,7 +160,7 @@ func inFlags(cmd *cobra.Command, err error) error {
 	ttl := map[bool]string{true: "--ttl", false: "--max-ttl"}[cmd.Flag("ttl") != nil] // a command without it asks for no lease
 	first, rest, _ := strings.Cut(text, " ")
 	first = cmp.Or(map[string]string{"name": "NAME", "ttl": ttl}[first], first)
-	return usageError{errors.New(asFlags(first + " " + rest))}
+	return usage.Errorf("%s", asFlags(first+" "+rest))
 }
 
 // flags are the flags of fields that engines name.
@@ -196,38 +174,4 @@ var word = regexp.MustCompile(`"(\\.|[^"\\])*"|\w+`)
 
 func asFlags(text string) string {
 	return word.ReplaceAllStringFunc(text, func(w string) string { return cmp.Or(flags[w], w) })
-}
-
-// usageArgs turns cobra's errors about arguments into usage errors.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
-}
-
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
-	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
-}
-
-// suggestion returns "; did you mean ...?" with the names close to the typed one, or "". Cobra decides what is close.
-func suggestion(typed, prefix string, names []string) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range names {
-		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	near := all.SuggestionsFor(typed)
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/engine"
+	"muxlock/internal/usage"
 )
 
 func repairCommand(f *membersFlags) *cobra.Command {
@@ -25,7 +26,7 @@ same. Clients can acquire locks meanwhile.
 
 If a majority has lost its data, repair ends at once: use muxlock masters init --recover.`,
 		Example: `  muxlock masters repair --masters a:6379,b:6379,c:6379`,
-		Args:    usageArgs(cobra.NoArgs),
+		Args:    usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilSignal(cmd)
 			defer stop()

@@ -17,6 +17,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/internal/address"
 	"muxlock/internal/redlock"
+	"muxlock/internal/usage"
 )
 
 // membersFlags are the flags of muxlock masters init, replace, repair and status.
@@ -41,7 +42,7 @@ You may interrupt any of these commands and run it again.
 
 Exit codes: 0 all masters are admitted members of one set (replace: done; status --wait: all
 vote), 1 not all are, or an error, 2 usage, 130 interrupted: nothing is broken.`,
-		Args: noSuchCommand,
+		Args: usage.NoSuchCommand[*cobra.Command],
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().Float64Var(&f.drift, "drift", redlock.DefaultDrift, "how far the rates of two clocks may differ, as engine.Config.Drift of all clients")
@@ -63,7 +64,7 @@ minority.) The set is new: it refuses running clients, so restart them. Every fe
 larger than --above.`,
 		Example: `  muxlock masters init --masters a:6379,b:6379,c:6379 --max-ttl 30s
   muxlock masters init --masters a:6379,b:6379,c:6379 --max-ttl 30s --recover --above 1866240000131072`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.init(cmd) },
 	}
 	cmd.Flags().BoolVar(&f.recover, "recover", false, "set the masters up again after a majority lost its data")
@@ -79,7 +80,7 @@ func replaceCommand(f *membersFlags) *cobra.Command {
 be down; all others must be up. From then on, clients configured with the old master get
 no more locks, and clients configured with the new one do.`,
 		Example: `  muxlock masters replace --masters a:6379,b:6379,c:6379 --max-ttl 30s --with d:6379 --for b:6379 --all-clients-fence`,
-		Args:    usageArgs(cobra.NoArgs),
+		Args:    usage.Args(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.replace(cmd) },
 	}
 	cmd.Flags().StringVar(&f.with, "with", "", "the new master")
@@ -114,9 +115,9 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case f.recover != cmd.Flags().Changed("above"):
-		return usagef("--recover and --above need each other: a fence that is not larger than what a resource has seen is refused there")
+		return usage.Errorf("--recover and --above need each other: a fence that is not larger than what a resource has seen is refused there")
 	case f.recover && f.fresh:
-		return usagef("--recover and --new-masters exclude each other")
+		return usage.Errorf("--recover and --new-masters exclude each other")
 	}
 	ctx, stop := untilSignal(cmd)
 	defer stop()
@@ -143,7 +144,7 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 		return err
 	}
 	if len(cfg.Masters) < 2 {
-		return usagef("--masters must be all masters of the set: of one alone nobody knows its fences but itself")
+		return usage.Errorf("--masters must be all masters of the set: of one alone nobody knows its fences but itself")
 	}
 	with, err1 := masterIn("--with", f.with)
 	gone, err2 := masterIn("--for", f.replaced)
@@ -152,7 +153,7 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 	}
 	log := cmd.ErrOrStderr()
 	if !f.allFence && !(term.IsTerminal(int(os.Stdin.Fd())) && yes(log, "Do all clients of these masters use fencing? [y/N] ")) {
-		return usagef("--all-clients-fence is missing: clients without fencing would go on with %s, and two may hold a lock", gone)
+		return usage.Errorf("--all-clients-fence is missing: clients without fencing would go on with %s, and two may hold a lock", gone)
 	}
 	ctx, stop := untilSignal(cmd)
 	defer stop()
@@ -167,11 +168,11 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 // masterIn returns the address in a flag's value, without credentials.
 func masterIn(flag, text string) (string, error) {
 	if text == "" {
-		return "", usagef("%s is missing", flag)
+		return "", usage.Errorf("%s is missing", flag)
 	}
 	option, err := address.Parse(text, engine.Config{}.Client)
 	if err != nil {
-		return "", usagef("%s %w", flag, err)
+		return "", usage.Errorf("%s %w", flag, err)
 	}
 	return option.InitAddress[0], nil
 }
@@ -180,7 +181,7 @@ func masterIn(flag, text string) (string, error) {
 func changeFailed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return exit{exitSignal + int(syscall.SIGINT), "interrupted: nothing is broken, run it again"}
+		return usage.Exitf(exitSignal+int(syscall.SIGINT), "interrupted: nothing is broken, run it again")
 	case errors.Is(err, admin.ErrMembersLost):
 		return fmt.Errorf("%w (--recover --above FENCE)", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
+	"muxlock/internal/usage"
 )
 
 func mastersStatusCommand(f *membersFlags) *cobra.Command {
@@ -39,7 +40,7 @@ a majority has lost its data. A resource may have seen a larger one: --above nee
 largest of all.`,
 		Example: `  muxlock masters status --masters a:6379,b:6379,c:6379
   muxlock masters status --wait    # between the restarts of two masters`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !await {
 				return f.show(cmd.Context(), cmd.OutOrStdout())
@@ -72,7 +73,7 @@ func (f *membersFlags) report(w io.Writer, s survey) error {
 		return err
 	}
 	if !s.OK {
-		return exit{exitRun, fmt.Sprintf("%d of %d masters are not admitted members of one set", s.left, len(s.Masters))}
+		return usage.Exitf(exitRun, "%d of %d masters are not admitted members of one set", s.left, len(s.Masters))
 	}
 	return nil
 }

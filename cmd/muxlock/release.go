@@ -16,6 +16,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/internal/limits"
 	"muxlock/internal/oneline"
+	"muxlock/internal/usage"
 )
 
 // releaseFlags are the flags of release.
@@ -40,7 +41,7 @@ muxlock status. Permits of NAME are left alone.
 
 Exit codes: 0 released, 1 not released (or not known at a majority), 2 usage, 3 nobody held it.`,
 		Example:           `  muxlock release --force jobs/nightly`,
-		Args:              usageArgs(oneName),
+		Args:              usage.Args(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
@@ -77,9 +78,9 @@ func (r released) text(w io.Writer) {
 func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	switch {
 	case !f.force:
-		return usagef("--force is missing: the lock is another's, which goes on working until it notices")
+		return usage.Errorf("--force is missing: the lock is another's, which goes on working until it notices")
 	case !f.yes && !term.IsTerminal(int(os.Stdin.Fd())):
-		return usagef("--yes is missing, and there is no terminal to ask on")
+		return usage.Errorf("--yes is missing, and there is no terminal to ask on")
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	locks, i, err := inspect(ctx, f.lockConfig, name)
@@ -96,18 +97,18 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	case len(r.Values) == 0:
 		permits, _ := lookAt(ctx, locks, slotsOf(name, limits.Permits))
 		if n := heldOf(permits); n > 0 {
-			return exit{exitFree, fmt.Sprintf("no lock on %q; %d %s held (release leaves permits alone)", name, n, plural(n, "permit is", "permits are"))}
+			return usage.Exitf(exitFree, "no lock on %q; %d %s held (release leaves permits alone)", name, n, plural(n, "permit is", "permits are"))
 		}
-		return exit{exitFree, fmt.Sprintf("nobody holds %q", name)}
+		return usage.Exitf(exitFree, "nobody holds %q", name)
 	case !f.yes:
 		was.noteVotes(locks.Stats().Masters)
 		was.text(log)
 		if !yes(log, "Release it? [y/N] ") {
-			return exit{exitRun, "not released"}
+			return usage.Exitf(exitRun, "not released")
 		}
 	}
 	if r.Deleted, err = admin.ForceRelease(ctx, locks, i); errors.Is(err, engine.ErrNotHeld) {
-		return exit{exitRun, fmt.Sprintf("%q has changed meanwhile: nothing was released", name)}
+		return usage.Exitf(exitRun, "%q has changed meanwhile: nothing was released", name)
 	}
 	if r.Deleted > 0 {
 		err = oneline.Join(err, f.write(cmd.OutOrStdout(), r))

@@ -16,6 +16,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/groups"
+	"muxlock/internal/usage"
 )
 
 const settingsHelp = `Settings of the masters ("Global Flags") come from the command line, else from the
@@ -124,7 +125,7 @@ func (s *settings) checkEnvironment() error {
 		switch {
 		case value == "" || !strings.HasPrefix(name, variablePrefix) || slices.Contains(known, name):
 		case slices.Contains(leftAlone, name) || ofKubernetes.MatchString(name):
-		case suggestion(name, "", known) != "":
+		case usage.Near(name, "", known) != "":
 			return noSetting("the environment", name, known)
 		default:
 			others = append(others, name)
@@ -138,7 +139,7 @@ func (s *settings) checkEnvironment() error {
 
 // noSetting is the error about a variable that is no setting.
 func noSetting(where, name string, known []string) error {
-	return usagef("%s: there is no setting %s%s", where, name, suggestion(name, "", known))
+	return usage.Errorf("%s: there is no setting %s%s", where, name, usage.Near(name, "", known))
 }
 
 // engineConfig completes the settings from the environment and the file, and returns them as the configuration of one
@@ -146,7 +147,7 @@ func noSetting(where, name string, known []string) error {
 func (s *settings) engineConfig() (engine.Config, error) {
 	cfg, err := s.groupsConfig()
 	if err == nil && len(cfg.Groups) > 0 {
-		err = usagef("this looks at one group: set --masters in place of --groups")
+		err = usage.Errorf("this looks at one group: set --masters in place of --groups")
 	}
 	return cfg.Config, err
 }
@@ -156,7 +157,7 @@ func (s *settings) engineConfig() (engine.Config, error) {
 func (s *settings) lockConfig() (groups.Config, error) {
 	cfg, err := s.groupsConfig()
 	if err == nil && s.replaced != "" {
-		err = usagef("--masters (MUXLOCK_MASTERS) takes the place of the groups in %s, and a lock would not exclude those who lock by the groups", s.replaced)
+		err = usage.Errorf("--masters (MUXLOCK_MASTERS) takes the place of the groups in %s, and a lock would not exclude those who lock by the groups", s.replaced)
 	}
 	return cfg, err
 }
@@ -186,7 +187,7 @@ func parseGroups(flag, text string) (map[string][]string, error) {
 	for _, group := range strings.Fields(text) {
 		id, masters, ok := strings.Cut(group, "=")
 		if _, twice := all[id]; !ok || id == "" || twice {
-			return nil, usagef("%s is not like red=a:6379,b:6379,c:6379 blue=d:6379,e:6379,f:6379, with each name once", flag)
+			return nil, usage.Errorf("%s is not like red=a:6379,b:6379,c:6379 blue=d:6379,e:6379,f:6379, with each name once", flag)
 		}
 		all[id] = strings.Split(masters, ",")
 	}
@@ -209,13 +210,13 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 	}
 	switch {
 	case s.masters == "" && strings.TrimSpace(s.groups) == "":
-		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
+		return cfg, usage.Errorf("--masters is missing, and there is no MUXLOCK_MASTERS")
 	case s.masters != "" && s.groups != "":
-		return cfg, usagef("--masters and --groups exclude each other")
+		return cfg, usage.Errorf("--masters and --groups exclude each other")
 	case s.next != "" && s.groups == "":
-		return cfg, usagef("--next-groups needs --groups")
+		return cfg, usage.Errorf("--next-groups needs --groups")
 	case s.maxTTL <= 0:
-		return cfg, usagef("--max-ttl must be above 0, got %s", s.maxTTL)
+		return cfg, usage.Errorf("--max-ttl must be above 0, got %s", s.maxTTL)
 	}
 	if cfg.Groups, err = parseGroups("--groups", s.groups); err == nil {
 		cfg.Next, err = parseGroups("--next-groups", s.next)
@@ -232,7 +233,7 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 	if s.passwordFile != "" {
 		text, err := os.ReadFile(s.passwordFile)
 		if err != nil {
-			return cfg, usagef("--password-file: %w", err)
+			return cfg, usage.Errorf("--password-file: %w", err)
 		}
 		cfg.Client.Password = strings.TrimRight(withoutMark(text), "\r\n")
 	}
@@ -261,11 +262,11 @@ func (s *settings) complete(where string, lookup func(name string) (string, bool
 			return
 		}
 		if set := s.flags.Set(f.Name, value); set != nil {
-			err = usagef("%s in %s: not a %s", variable(f.Name), where, f.Value.Type())
+			err = usage.Errorf("%s in %s: not a %s", variable(f.Name), where, f.Value.Type())
 		}
 	})
 	if err == nil && !had && s.password != "" && s.passwordFile != "" {
-		err = usagef("%s and %s are both in %s", variable(passwordName), variable("password-file"), where)
+		err = usage.Errorf("%s and %s are both in %s", variable(passwordName), variable("password-file"), where)
 	}
 	return err
 }
@@ -274,7 +275,7 @@ func (s *settings) complete(where string, lookup func(name string) (string, bool
 func (s *settings) read(name string) (map[string]string, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, usagef("--config: %w", err)
+		return nil, usage.Errorf("--config: %w", err)
 	}
 	known, values := s.variables(), map[string]string{}
 	for n, line := range strings.Split(withoutMark(text), "\n") {
@@ -286,13 +287,13 @@ func (s *settings) read(name string) (map[string]string, error) {
 		variable, value, ok := strings.Cut(line, "=")
 		switch _, twice := values[variable]; {
 		case !ok || !strings.HasPrefix(variable, variablePrefix):
-			return nil, usagef("%s is not like MUXLOCK_MASTERS=a:6379,b:6379,c:6379", at)
+			return nil, usage.Errorf("%s is not like MUXLOCK_MASTERS=a:6379,b:6379,c:6379", at)
 		case variable == "MUXLOCK_CONFIG":
-			return nil, usagef("%s: a file names no other file of settings", at)
+			return nil, usage.Errorf("%s: a file names no other file of settings", at)
 		case !slices.Contains(known, variable):
 			return nil, noSetting(at, variable, known)
 		case twice:
-			return nil, usagef("%s: %s is there twice", at, variable)
+			return nil, usage.Errorf("%s: %s is there twice", at, variable)
 		}
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 			value = value[1 : n-1]

@@ -19,6 +19,7 @@ import (
 	"muxlock/engine/groups"
 	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
+	"muxlock/internal/usage"
 )
 
 // Verdicts of status.
@@ -53,7 +54,7 @@ locks, as clients with the same settings see it (--fencing). A lock that is rene
 master once it votes.`,
 		Example: `  muxlock status jobs/nightly
   muxlock status -o json jobs/nightly | jq -r .holder`,
-		Args:              usageArgs(oneName),
+		Args:              usage.Args(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			locks, i, err := inspect(cmd.Context(), s.groupsConfig, args[0])
@@ -70,7 +71,7 @@ master once it votes.`,
 				return err
 			}
 			if code := map[string]int{isFree: exitFree, isSplit: exitSplit}[v.Verdict]; code != 0 && err == nil {
-				return exit{code, ""}
+				return usage.Exitf(code, "")
 			}
 			return err
 		},

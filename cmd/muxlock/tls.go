@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"os"
+
+	"muxlock/internal/usage"
 )
 
 // tlsFiles are the files of --tls-ca, --tls-cert and --tls-key. A rediss:// URL needs none of them.
@@ -18,20 +20,20 @@ func (f tlsFiles) config() (*tls.Config, error) {
 	if f.ca != "" {
 		text, err := os.ReadFile(f.ca)
 		if err != nil {
-			return nil, usagef("--tls-ca: %w", err)
+			return nil, usage.Errorf("--tls-ca: %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, usagef("--tls-ca: %s has no certificate", f.ca)
+			return nil, usage.Errorf("--tls-ca: %s has no certificate", f.ca)
 		}
 	}
 	if (f.cert == "") != (f.key == "") {
-		return nil, usagef("--tls-cert and --tls-key need each other")
+		return nil, usage.Errorf("--tls-cert and --tls-key need each other")
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {
-			return nil, usagef("--tls-cert, --tls-key: %w", err)
+			return nil, usage.Errorf("--tls-cert, --tls-key: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

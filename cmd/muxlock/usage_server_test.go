@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
+	"muxlock/internal/usage"
 )
 
 const nowhere = "127.0.0.1:1" // nothing listens there
@@ -147,7 +148,7 @@ func requireRefused(t *testing.T, lines map[string]string) {
 			wantCode = exitOurs
 		}
 		require.Equal(t, wantCode, code, "%s: %s", line, text)
-		require.ErrorAs(t, err, new(usageError), "the help is named after it")
+		require.ErrorAs(t, err, new(usage.Error), "the help is named after it")
 		require.Empty(t, out.String(), line)
 		require.Empty(t, log.String(), line)
 		require.Contains(t, "muxlock: "+text, want, line)

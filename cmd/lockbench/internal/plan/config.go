@@ -8,7 +8,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 // keptElsewhere are flags that a document does not keep as arguments. It keeps the masters

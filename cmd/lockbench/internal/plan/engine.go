@@ -11,10 +11,10 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/engine"
 	"muxlock/internal/faultproxy"
 	"muxlock/internal/redlock"
+	"muxlock/internal/usage"
 )
 
 // checkEngine returns the error that the engine would return.

@@ -14,7 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 // Plan is a checked command line.

@@ -14,7 +14,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 // maxSettings limits the values of --param.

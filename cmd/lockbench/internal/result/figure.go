@@ -8,8 +8,8 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/raw"
-	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/stats"
+	"muxlock/internal/usage"
 )
 
 // A Figure is one number of a Result. Objectives, comparisons, sweeps and tables all take their
@@ -187,7 +187,7 @@ func FindFigure(name string) (Figure, error) {
 		plain = append(plain, f.Name)
 	}
 	for _, t := range Timings {
-		latencies, known = append(latencies, t.Name), append(known, t.Name+"."+statistic)
+		latencies, known = append(latencies, t.Name), append(known, t.Name+"."+cmp.Or(statistic, "p99"))
 	}
 	slices.Sort(plain)
 	slices.Sort(latencies)

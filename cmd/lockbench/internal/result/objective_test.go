@@ -165,6 +165,7 @@ func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
 		"thruput>5":            "there are",
 		"troughput>5":          "did you mean throughput?",
 		"overlap==0":           "did you mean overlaps?",
+		"respons<5ms":          "did you mean response.p99?",
 		"responce.p99<5ms":     "did you mean response.p99?",
 		"hand_over.p50<5ms":    "did you mean handover.p50?",
 		"speed.p99<5ms":        "of acquire, cycle, extend, handover, handover_remote, hold, lag, release, response",

@@ -18,8 +18,8 @@ import (
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/usage"
 )
 
 // At this distance of the masters, and beyond, connection pools grow with the workers.

@@ -14,7 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/usage"
 )
 
 // A Target is one implementation of a comparison, or those that lock together in one run.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/fold"
 )
 
 const (
@@ -111,7 +112,7 @@ func (g *grid) parts(room int) (parts [][]int) {
 func (g *grid) lines(row []string, part []int) (lines []string) {
 	folded, height := make([][]string, len(part)), 1
 	for n, i := range part {
-		folded[n] = fold(row[i], g.widths[i], 0, 0)
+		folded[n] = fold.Lines(row[i], g.widths[i], 0, 0)
 		height = max(height, len(folded[n]))
 	}
 	for at := range height {
