@@ -64,7 +64,8 @@ type Totals struct {
 	Errors   int64 `json:"errors"`          // any other failure, of an acquire or of a release; op many: also of a name beside others that were got
 	Late     int64 `json:"late"`            // of Started, begun more than 1 ms after they were due; open loop only
 	// Outlived counts holds that outlived their lease: the validity had ended when Release
-	// was called, or when the end of the drain cut the hold off.
+	// was called, or when the end of the drain cut the hold off. With op hold it counts the
+	// locks that were lost while they were kept alive.
 	Outlived     int64 `json:"outlived"`
 	LostValidity int64 `json:"lost_validity"` // Outlived and LateQuorum together
 	// LateQuorum counts attempts whose quorum came too late to leave any validity. It is 0

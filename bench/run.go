@@ -256,6 +256,7 @@ func (r *runner) figures(p *Part, c Counts) {
 		if p.Holding != nil {
 			p.Holding.Held += int64(len(w.kept))
 			p.Holding.Lost += w.lost
+			p.Totals.add(Totals{Outlived: w.lost, LostValidity: w.lost})
 			p.Holding.Wanted += int64(r.cfg.shareOf(w.number))
 		}
 	}

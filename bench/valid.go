@@ -50,8 +50,8 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 	if res.Totals.Acquired == 0 && !interrupted {
 		res.Invalidate(ReasonNothing, firstError(res.ErrorSamples, parts))
 	}
-	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
-		res.Invalidate(ReasonNotHeld, fmt.Sprintf("%d of %d acquired, %d lost", h.Held, h.Wanted, h.Lost))
+	if h := res.Holding; h != nil && h.Held < h.Wanted {
+		res.Invalidate(ReasonNotHeld, fmt.Sprintf("%d of %d acquired", h.Held, h.Wanted))
 	}
 	t, s := res.Totals, max(res.DurationS, 1e-9)
 	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {

@@ -119,6 +119,6 @@
 //   - Package enginetest: unit tests with a real engine and no servers. A service that takes an *Engine
 //     needs no other double.
 //   - Package redsync: Redsync's mutex over an engine.
-//   - Config.Measure and lockbench advise: which TTL, timeouts and delays to choose.
+//   - Config.Measure and lockbench advise: which TTL and timeouts to choose.
 //   - Stats, Config.Observer and Config.Logger; packages lockprom and lockotel for metrics.
 package engine

@@ -226,11 +226,13 @@ func (l *lease) takeOutcome(a answer, now clock.Instant) {
 			l.renewal.ttl = max(l.renewal.ttl, a.x.ttl)
 		}
 		l.renewal.extended(a.x.ttl, sentAt(a.out, a.x.began))
+		l.noteExtendedLocked(false)
 	case a.x != nil: // the old until stands
 	case err != nil:
 		l.renewal.failed(now, err)
 	default:
 		l.renewal.renewed(sentAt(a.out, l.renewal.requestedAt), now)
+		l.noteExtendedLocked(true)
 	}
 	l.sumLocked(now)
 	l.scheduleLocked(now)
@@ -250,6 +252,17 @@ func (l *lease) takeOutcome(a answer, now clock.Instant) {
 	}
 	if a.x != nil {
 		close(a.x.done)
+	}
+}
+
+// noteExtendedLocked measures whose locks are renewed. A renewal is for those that are kept alive.
+func (l *lease) noteExtendedLocked(renewal bool) {
+	if m := l.e.record.measure; m != nil {
+		for _, h := range l.holders {
+			if h.kept || !renewal {
+				m.extended(h)
+			}
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type Lock struct {
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
 	kept     bool          // KeepAlive was called
+	renewed  bool          // KeepAlive or Extend renewed it; only with Config.Measure
 	done     chan struct{} // made by the first Done; closed with end
 	cancels  map[*context.CancelCauseFunc]struct{}
 	stop     clock.Instant // when the holder's renewals stop; zero: never

@@ -19,12 +19,13 @@ import (
 // advise --from reads it as JSON, and says which TTL and timeouts to choose. Version 1 of that form may gain
 // fields. All its times are ns.
 type Measurements struct {
-	Version int           `json:"version"` // of the form; 0: Config.Measure is not set, and all else is empty
-	Begin   time.Time     `json:"begin"`   // when New returned
-	Span    time.Duration `json:"span_ns"` // from Begin until now
-	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
-	Fencing bool          `json:"fencing"` // as in Config
-	Groups  int           `json:"groups"`  // of as many masters each; more than 1 with package groups only
+	Version int           `json:"version"`    // of the form; 0: Config.Measure is not set, and all else is empty
+	Begin   time.Time     `json:"begin"`      // when New returned
+	Span    time.Duration `json:"span_ns"`    // from Begin until now
+	Masters []string      `json:"masters"`    // addresses, without passwords, in the order of Config.Masters
+	Fencing bool          `json:"fencing"`    // as in Config
+	MaxTTL  time.Duration `json:"max_ttl_ns"` // as in Config, or its default
+	Groups  int           `json:"groups"`     // of as many masters each; more than 1 with package groups only
 
 	// Acquires has, for each lock that was won at the masters, how much of its validity was gone when its
 	// caller got it: the time since the winning attempt was sent. HandOvers has the same for each lock that
@@ -32,8 +33,13 @@ type Measurements struct {
 	Acquires  Durations `json:"acquires"`
 	HandOvers Durations `json:"hand_overs"`
 	// Holds has the times from then to the call of Release, of all names together. A lock that is never
-	// released does not count.
-	Holds Durations `json:"holds"`
+	// released does not count. RenewedHolds has those of locks that KeepAlive (Do, Lead) or Extend renewed:
+	// they outlast any lease. Renewed counts such locks, those that are not released too.
+	Holds        Durations `json:"holds"`
+	RenewedHolds Durations `json:"renewed_holds"`
+	Renewed      int64     `json:"renewed"`
+	// LongestTTL is the longest ttl that a lock was acquired or extended with.
+	LongestTTL time.Duration `json:"longest_ttl_ns"`
 	// Pauses has the delays of a thread that sleeps 10 ms at a time. The machine, the scheduler and the
 	// garbage collector may take as much from a holder at any moment.
 	Pauses Durations `json:"pauses"`
@@ -71,10 +77,11 @@ func (e *Engine) Measured() Measurements {
 		return Measurements{}
 	}
 	all := Measurements{
-		Version: 1, Begin: m.began, Masters: []string{}, Fencing: e.cfg.Fencing,
-		Holds:    m.holds.snapshot(), // first: no hold is without its acquire
-		Acquires: m.acquires.snapshot(), HandOvers: m.handOvers.snapshot(), Pauses: m.pauses.snapshot(),
+		Version: 1, Begin: m.began, Masters: []string{}, Fencing: e.cfg.Fencing, MaxTTL: e.cfg.MaxTTL,
+		Holds: m.holds.snapshot(), RenewedHolds: m.renewedHolds.snapshot(), // first: no hold is without its acquire
 	}
+	all.Renewed, all.LongestTTL = m.renewed.Load(), time.Duration(m.longestTTL.Load())
+	all.Acquires, all.HandOvers, all.Pauses = m.acquires.snapshot(), m.handOvers.snapshot(), m.pauses.snapshot()
 	all.Span = clock.Now().Sub(m.begin) // after the last that is in it
 	for _, one := range e.masters.pipe.Stats().Masters {
 		all.Masters = append(all.Masters, one.Address)
@@ -95,7 +102,10 @@ type measures struct {
 	began time.Time
 	begin clock.Instant // the same
 
-	acquires, handOvers, holds, pauses durations
+	acquires, handOvers, holds, renewedHolds, pauses durations
+
+	renewed    atomic.Int64
+	longestTTL atomic.Int64 // ns
 }
 
 func newMeasures() *measures {
@@ -118,11 +128,34 @@ func (m *measures) acquired(l *Lock, attempts int) {
 	}
 	used := redlock.Validity(l.lease.renewal.ttl, 0, l.lease.renewal.drift) - l.lease.renewal.until.Left(l.since)
 	into.add(l.since.Sub(m.begin), used)
+	m.asked(l.lease.longest)
+}
+
+// extended notes that a holder's wish let its lease live on, for the first time or again.
+func (m *measures) extended(l *Lock) {
+	if !l.renewed {
+		l.renewed = true
+		m.renewed.Add(1)
+	}
+	m.asked(l.lease.longest)
+}
+
+func (m *measures) asked(ttl time.Duration) {
+	for {
+		longest := m.longestTTL.Load()
+		if int64(ttl) <= longest || m.longestTTL.CompareAndSwap(longest, int64(ttl)) {
+			return
+		}
+	}
 }
 
 func (m *measures) released(l *Lock, at clock.Instant) {
+	into := &m.holds
+	if l.renewed {
+		into = &m.renewedHolds
+	}
 	if !l.since.IsZero() { // else its caller never had it
-		m.holds.add(at.Sub(m.begin), at.Sub(l.since))
+		into.add(at.Sub(m.begin), at.Sub(l.since))
 	}
 }
 

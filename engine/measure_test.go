@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -68,6 +69,35 @@ func TestHoldsAreFromAcquireToRelease(t *testing.T) {
 		require.NoError(t, lock.Release(t.Context()))
 		require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
 		require.EqualValues(t, 3, e.Measured().Holds.Count, "once")
+	})
+}
+
+// A lock that is renewed needs no lease as long as its hold, so its hold counts apart.
+func TestLocksThatAreRenewedAreApart(t *testing.T) {
+	inMeasuredBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		acquire := func(ttl time.Duration) *Lock {
+			lock, err := e.Acquire(t.Context(), fmt.Sprint("name", ttl, time.Now()), ttl)
+			require.NoError(t, err)
+			return lock
+		}
+		short, kept, extended, leader := acquire(0), acquire(0), acquire(time.Second), acquire(0)
+		require.NoError(t, short.KeepAlive(0))
+		require.NoError(t, kept.KeepAlive(0))
+		require.NoError(t, leader.KeepAlive(0))
+		require.NoError(t, extended.Extend(t.Context(), 20*time.Second))
+		require.NoError(t, short.Release(t.Context()))
+		time.Sleep(15 * time.Second)
+		require.NoError(t, kept.Release(t.Context()))
+		require.NoError(t, extended.Release(t.Context()))
+		m := e.Measured()
+		require.Len(t, took(m.Holds), 1, "released before its first renewal")
+		require.Less(t, m.Holds.Longest[0].Took, time.Second)
+		require.Len(t, took(m.RenewedHolds), 2)
+		require.GreaterOrEqual(t, m.RenewedHolds.Longest[0].Took, 15*time.Second)
+		require.EqualValues(t, 3, m.Renewed, "the leader's is not released")
+		require.Equal(t, 20*time.Second, m.LongestTTL)
+		require.Equal(t, 30*time.Second, m.MaxTTL, "the default")
+		require.NoError(t, leader.Release(t.Context()))
 	})
 }
 

@@ -20,24 +20,20 @@ import (
 )
 
 const (
-	adviseImpl     = "muxlock"
-	longestRTO     = 24 * time.Hour
-	leastEps       = 1e-12
-	longestHold    = time.Hour
-	adviseLeast    = time.Second
-	longestWatch   = 10 * time.Minute
-	mostContenders = 1_000_000
-	redraws        = 200 // of a measurement, for its intervals
+	adviseImpl   = "muxlock"
+	longestRTO   = 24 * time.Hour
+	longestHold  = time.Hour
+	adviseLeast  = time.Second
+	longestWatch = 10 * time.Minute
 )
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load    plan.Flags     // of the measurement
-	run     *pflag.FlagSet // flags of load; advise offers only a few of them
-	from    string         // a file of engine.Measurements
-	hold    bench.Span
-	ask     sizing.Ask
-	explain bool
+	load plan.Flags     // of the measurement
+	run  *pflag.FlagSet // flags of load; advise offers only a few of them
+	from string         // a file of engine.Measurements
+	hold bench.Span
+	ask  sizing.Ask
 }
 
 // measuredBy are the flags that describe a measurement.
@@ -47,40 +43,36 @@ func adviseCommand() *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:   "advise [RESULT.json]",
-		Short: "Say how to set TTL, timeouts and delays, and how often locks will still be lost",
-		Long: `Say how to set TTL, timeouts and delays of the engine, why, and how often locks will still
-be lost. Each figure is marked as seen or assumed. The best source is a process of your own
-(--from: engine.Config.Measure, and engine.Engine.Measured as JSON). Other sources are a result
-of an earlier run of any load (-o json), or a light load of the masters that advise makes.
+		Short: "Say how to set TTL, MaxTTL and MasterTimeout, and what may still be lost",
+		Long: `Say how to set TTL, MaxTTL and MasterTimeout of the engine, and why. The TTL is as long as
+--rto allows. The measurement says how long it must be at least.
 
-Exit codes: 3 no TTL can be short enough for --rto, 5 too little was measured.`,
-		Example: `  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json
+Advise needs to know how long you hold locks. The best source is a process of your own
+(--from: engine.Config.Measure, and engine.Engine.Measured as JSON). Other sources are a result
+of an earlier run of any load with holds (-o json), or --hold.
+
+Exit codes: 3 --rto allows less than is needed, 5 the measurement is not valid or too short.`,
+		Example: `  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json --rto 10s
   lockbench run --masters a:6379,b:6379,c:6379 --rate 200 --hold exp:20ms --duration 20s -o json --out load.json && lockbench advise load.json
   lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms --rto 10s
-  lockbench advise --local 3 --hold file:holds.txt --explain`,
+  lockbench advise --local 3 --hold file:holds.txt`,
 		Args: usage.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
 	f.run = pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.load.Declare(f.run, adviseImpl, 1, few...)
 	plan.Preset(f.run, map[string]string{
-		// An open loop also asks while no master answers. The workers suffice for all
-		// arrivals in an outage of a second.
-		"rate": "500", "workers": "512", "hold": "1ms", "warmup": "1s", "duration": "20s",
+		"workers": "8", "think": "exp:15ms", "hold": "1ms", "warmup": "1s", "duration": "20s",
 		"probe-every": "10ms", // 20 s make as many rows as a result keeps
 	})
 	plan.Borrow(cmd.Flags(), f.run, measuredBy...)
 	plan.Declare(cmd.Flags(), plan.OfAdvice, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.from, "from", "", "size from this file, the JSON of engine.Engine.Measured")
-		fs.Var(plan.Span{Span: &f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, lognormal:50ms,1, file:PATH with a duration on each line (default: as measured, else 1s is assumed)")
+		fs.Var(plan.Span{Span: &f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, lognormal:50ms,1, file:PATH with a duration on each line (default: as measured)")
 		fs.Lookup("hold").DefValue = "" // not even 0s
-		fs.DurationVar(&f.ask.RTO, "rto", 30*time.Second, "how long a crashed holder may block others")
-		fs.Float64Var(&f.ask.Eps, "eps", 1e-6, "share of the holds that may outlast the lease")
-		fs.DurationVar(&f.ask.Pause, "pause", 500*time.Millisecond, "shortest pause of the holder to survive, even if none so long was seen")
-		fs.IntVar(&f.ask.Waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
-	})
-	plan.Declare(cmd.Flags(), plan.OfOutput, func(fs *pflag.FlagSet) {
-		fs.BoolVar(&f.explain, "explain", false, "show the measurements and the formulas")
+		fs.DurationVar(&f.ask.RTO, "rto", 0, "how long a crashed holder may block others: the TTL is as long as that allows (default: the TTL is 10s, or what is needed)")
+		fs.Lookup("rto").DefValue = ""
+		fs.DurationVar(&f.ask.Pause, "pause", 0, "a pause of the holder to survive, even if none so long was seen")
 	})
 	plan.Borrow(cmd.Flags(), f.run, "output")
 	return cmd
@@ -115,18 +107,17 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if doc == nil || len(doc.Results) == 0 {
 		return interruptedOr(ctx, runErr)
 	}
-	for _, r := range doc.Results {
-		r.Latency.Hold = nil // the holds of this load are no measurement
+	if judged := judge(ctx, doc.Results, runErr); judged != nil {
+		return judged
 	}
-	judged := judge(ctx, doc.Results, runErr)
 	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
 	if err == nil {
-		err = f.size(cmd, doc, m)
+		err = f.size(cmd, doc, m, "")
 	}
 	if err != nil {
-		return cmp.Or(judged, tooLittle("", err))
+		return tooLittle("", err)
 	}
-	return worst(cmp.Or(judged, missed(doc.Advice)), out.document(*doc))
+	return worst(missed(doc.Advice), out.document(*doc))
 }
 
 // read sizes from a file: a result, or the measurements of a process.
@@ -145,7 +136,7 @@ func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error
 	}
 	doc, m, err := from(name)
 	if err == nil {
-		err = f.size(cmd, doc, m, measuredBy...)
+		err = f.size(cmd, doc, m, name, measuredBy...)
 	}
 	if err != nil {
 		return tooLittle(name+": ", err)
@@ -173,7 +164,7 @@ func fromResult(name string) (*result.Document, sizing.Measured, error) {
 		return nil, sizing.Measured{}, errGroups
 	}
 	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
-	m.Fencing = doc.Config.Fencing
+	m.Fencing, m.MaxTTL = doc.Config.Fencing, plan.MaxTTL(doc.Config)
 	return doc, m, err
 }
 
@@ -196,13 +187,18 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	return &doc, m, err
 }
 
-// size puts the advice and its arguments into the document.
-func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, but ...string) error {
-	a := &result.Advice{Ask: f.ask, Sizes: sizing.WithSpread(m, f.ask, redraws), Args: plan.Arguments(cmd.Flags(), but...), Explain: f.explain}
-	if len(a.Lacks) > 0 {
-		return fmt.Errorf("%w: %s", sizing.ErrTooLittle, strings.Join(a.Lacks, "; "))
+// size puts the advice and its arguments into the document. The measurement is in the file, if it has a name.
+func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, file string, but ...string) error {
+	if f.ask.Hold == nil && m.Holds.Empty() && m.Renewed.Empty() {
+		return fmt.Errorf("%w: give --hold, or measure a load that holds locks (lockbench run --hold) or your process (engine.Config.Measure)", sizing.ErrNoHolds)
 	}
-	a.Try = plan.Trial(doc.Config, a)
+	a := &result.Advice{Ask: f.ask, Sizes: sizing.Size(m, f.ask), Args: plan.Arguments(cmd.Flags(), but...)}
+	if a.Lacks != "" {
+		return fmt.Errorf("%w: %s", sizing.ErrTooLittle, a.Lacks)
+	}
+	if a.Advised() && (file != "-" || f.ask.Hold != nil) {
+		a.Try = plan.Trial(doc.Config, a, file)
+	}
 	doc.Advice = a
 	return nil
 }
@@ -223,23 +219,21 @@ func missed(a *result.Advice) error {
 	if !a.Missed {
 		return nil
 	}
-	return usage.Exitf(exitMissed, "missed: not even a renewed lease can be short enough: a crashed holder would block others for %s, and --rto asks for %s", a.Blocks.Round(time.Millisecond), a.Ask.RTO)
+	return usage.Exitf(exitMissed, "missed: --rto %s allows a TTL of %s at most, and %s is needed: --rto %s allows that", a.Ask.RTO, a.Allowed, a.Needed, a.Enough)
 }
 
 // check checks f.ask.
 func (f *adviseFlags) check(cmd *cobra.Command) error {
 	set, ask := cmd.Flags().Changed, &f.ask
 	switch {
-	case !(ask.Eps >= leastEps && ask.Eps < 1):
-		return usage.Errorf("--eps must be from %g to below 1, got %v", leastEps, ask.Eps)
-	case ask.RTO < time.Millisecond || ask.RTO > longestRTO:
+	case set("rto") && (ask.RTO < time.Millisecond || ask.RTO > longestRTO):
 		return usage.Errorf("--rto must be 1ms to %s, got %s", longestRTO, ask.RTO)
-	case ask.Waiters < 0 || set("waiters") && ask.Waiters < 1 || ask.Waiters > mostContenders:
-		return usage.Errorf("--waiters must be 1 to %d, got %d", mostContenders, ask.Waiters)
 	case ask.Pause < 0 || ask.Pause > longestHold:
 		return usage.Errorf("--pause must be 0s to %s, got %s", longestHold, ask.Pause)
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
 		return usage.Errorf("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
+	case !set("hold") && !set("from") && cmd.Flags().NArg() == 0:
+		return usage.Errorf("advise needs to know how long you hold locks: give --hold, or a measurement with holds (RESULT.json of lockbench run --hold, or --from of your process)")
 	}
 	if set("hold") {
 		ask.Hold = &f.hold

@@ -65,17 +65,15 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 }
 
 // lost names the first run in which held locks lost their validity. It returns nil if an
-// objective is about that, and so judges it, or if a fault took a master away. Rivals count
-// only when they run by themselves; package view shows the others.
+// objective is about that, and so judges it, or if a fault took something away and a majority
+// of the masters stayed up. Rivals count only when they run by themselves; package view shows
+// the others.
 func lost(p *plan.Plan, results []*bench.Result) error {
-	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) {
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) && p.MajorityStays() {
 		return nil
 	}
 	for _, r := range results {
 		n, all := r.Totals.Outlived, r.Totals.Acquired
-		if r.Holding != nil {
-			n += r.Holding.Lost
-		}
 		judged := slices.ContainsFunc(r.SLO, func(s bench.SLO) bool {
 			return strings.HasPrefix(s.Text, "outlived") || strings.HasPrefix(s.Text, "lost_validity")
 		})

@@ -15,8 +15,8 @@
 //	4    safety violation: two holders at once, or a fencing token that did not grow
 //	5    measurement not valid: a rate was not met, the machine spoiled it, or it is too short to
 //	     size from
-//	7    locks lost their validity while they were held, without --slo or --fault about that;
-//	     never of chaos or a sweep of rates with --slo, where that is expected
+//	7    locks lost their validity while they were held, without --slo about that, and without
+//	     a --fault that leaves a majority; never of chaos or a sweep of rates with --slo, where that is expected
 //	130  interrupted with the partial result written
 //	141  the output was closed (closed pipe)
 package main

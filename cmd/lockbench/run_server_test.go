@@ -24,7 +24,7 @@ func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
 func TestMastersThatDoNotVoteYetAreRefusedBeforeTheLoad(t *testing.T) {
 	t.Parallel()
 	masters := strings.Join(redistest.Addrs(redistest.Masters(t, 3)), ",")
-	for _, line := range []string{"run --procs 1", "run --procs 2", "advise"} {
+	for _, line := range []string{"run --procs 1", "run --procs 2", "advise --hold 1ms"} {
 		stdout, stderr, code := lockbench(t, append(words(line), "--masters", masters)...)
 		require.Equal(t, exitRun, code, stderr)
 		require.Empty(t, stdout)

@@ -78,7 +78,6 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --keys 5 --dist own":                        "--keys",
 		"run --impl nothing":                             "--impl",
 		"run --impl=":                                    "--impl",
-		"compare --impl muxlock,muxlock":                 "--impl",
 		"run --dist pareto":                              "--dist",
 		"run --dist zipf:0":                              "--dist",
 		"run --duration -1s":                             "--duration",

@@ -98,8 +98,11 @@ func full(impl string, round int, speed float64) *bench.Result {
 
 // advised adds an advice.
 func advised(doc result.Document) result.Document {
-	doc.Advice = &result.Advice{Ask: sizing.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Try: "lockbench run --slo '<x>'"}
-	doc.Advice.Sizes = sizing.Size(sizing.Measured{Masters: 3, Warnings: []string{"round 1: not valid"}}, doc.Advice.Ask)
+	hold := bench.Exp(20 * time.Millisecond)
+	doc.Advice = &result.Advice{Ask: sizing.Ask{RTO: 30 * time.Second, Hold: &hold}, Try: "lockbench run --slo '<x>'"}
+	doc.Advice.Sizes = sizing.Size(sizing.Measured{
+		Masters: 3, Watched: time.Minute, Acquires: sizing.Count([]time.Duration{time.Millisecond}, []int64{500}, 0), Notes: []string{"master a did not answer"},
+	}, doc.Advice.Ask)
 	return doc
 }
 

@@ -14,6 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/internal/quorum"
 	"muxlock/internal/usage"
 )
 
@@ -80,6 +81,25 @@ func (p *Plan) All() []*Plan {
 		return p.Loads
 	}
 	return []*Plan{p}
+}
+
+// MajorityStays reports whether the faults leave a majority of each group of masters at all times. A
+// master that has forgotten its locks does not vote again before the run is over.
+func (p *Plan) MajorityStays() bool {
+	size := p.Masters.Count / max(p.Engine.Groups, 1)
+	for _, begin := range p.Faults {
+		away := map[int]bool{} // when begin begins
+		for _, f := range p.Faults {
+			ends := f.To > begin.From || f.From == begin.From || f.Kind.Forgets()
+			if f.Kind.TakesAway() && f.Master >= 0 && f.Master/size == begin.Master/size && f.From <= begin.From && ends {
+				away[f.Master] = true
+			}
+		}
+		if size-len(away) < quorum.Size(size) {
+			return false
+		}
+	}
+	return true
 }
 
 // Outages reports whether faults may leave no majority for a time.

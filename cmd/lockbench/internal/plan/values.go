@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // rate is a number per second that may end in k or M.
@@ -51,7 +52,8 @@ func (c *choice) String() string {
 
 func (c *choice) Type() string { return "text" }
 
-// Span is a bench.Span that may come from a file of samples: file:PATH.
+// Span is a bench.Span that may come from a file of samples, file:PATH, or from the holds that such a
+// result or process measured.
 type Span struct{ *bench.Span }
 
 func (s Span) Set(text string) (err error) {
@@ -65,7 +67,12 @@ func (s Span) Set(text string) (err error) {
 		return err
 	}
 	defer file.Close()
-	times, err := readSamples(file)
+	lines := bufio.NewReader(file)
+	read := readSamples
+	if first, _ := lines.Peek(1); string(first) == "{" {
+		read = func(io.Reader) ([]time.Duration, error) { return measuredHolds(path) }
+	}
+	times, err := read(lines)
 	if err == nil {
 		*s.Span, err = bench.Sampled(path, times)
 	}
@@ -76,6 +83,22 @@ func (s Span) Set(text string) (err error) {
 }
 
 func (s Span) Type() string { return "span" }
+
+// measuredHolds returns the holds in a result or in the measurements of a process.
+func measuredHolds(path string) ([]time.Duration, error) {
+	m := sizing.Measured{}
+	p, err := sizing.ReadProcess(path)
+	if err == nil {
+		m, err = sizing.FromProcess(p)
+	} else if doc, wrong := result.ReadFile(path); wrong == nil {
+		m, err = sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
+	}
+	times := m.Holds.Samples(bench.MaxSamples)
+	if err == nil && len(times) == 0 {
+		err = sizing.ErrNoHolds
+	}
+	return times, err
+}
 
 // readSamples reads a duration such as 12ms from each line. It skips empty lines and comments
 // after #. Errors name the line.

@@ -39,8 +39,6 @@ type Advice struct {
 	sizing.Sizes
 	Try  string   `json:"try"`            // command that runs Config on the masters of the measurement; empty: none can
 	Args []string `json:"args,omitempty"` // of lockbench advise, as in the document's Config
-	// Explain shows the parts of the sizes too.
-	Explain bool `json:"-"`
 }
 
 // NewDocument makes a document of results from this process and this machine. It has Relative if

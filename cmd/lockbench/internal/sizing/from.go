@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -16,24 +17,31 @@ import (
 // ErrTooLittle is returned when a measurement is too small to size from.
 var ErrTooLittle = errors.New("nothing to size from")
 
+// ErrNoHolds is returned when a measurement has no holds.
+var ErrNoHolds = errors.New("has no holds")
+
 // FromResults merges results of muxlock, all under cfg and with so many masters.
 func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measured, error) {
-	m := Measured{Procs: cfg.Procs, Shared: cfg.Dist != bench.Dist{}, Masters: masters}
+	m := Measured{Masters: masters, Shared: cfg.Dist != bench.Dist{}}
 	of := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != "muxlock" || r.Totals.Acquired == 0 })
 	if len(of) == 0 {
 		return m, fmt.Errorf("%w: no result in which muxlock acquired anything: measure one, for longer than holds last", ErrTooLittle)
 	}
+	away := map[string]float64{} // share of the time, at most
+	kept := int64(0)
 	for _, r := range of {
-		if from, to, found := r.Outage(cfg); found {
-			return m, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d: mend the masters, then measure", ErrTooLittle, from, to, r.Round)
-		}
 		if r.Client.Stall == nil {
 			return m, fmt.Errorf("%w: the result does not have the stalls of its processes: measure again", ErrTooLittle)
 		}
 		m.Masters = max(m.Masters, r.Masters)
-		m.Warnings = append(m.Warnings, against(r)...)
-		if err := m.addStalls(r); err != nil {
-			return m, err
+		if n := r.Safety.Overlaps + r.Safety.FenceViolations; n > 0 {
+			m.Invalid = fmt.Sprintf("%d holders overlapped or had a fence that did not grow", n)
+		}
+		m.Invalid = cmp.Or(m.Invalid, r.Valid.String())
+		if p := r.Client.Stall.Peaks; p != nil {
+			for _, k := range p.All { // of several processes, so several may be one
+				m.Pauses = join(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)}, 0)
+			}
 		}
 		if p := r.Probe; p != nil {
 			m.addRounds(p)
@@ -42,11 +50,17 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 			if one.Clock != nil {
 				m.Clocks = append(m.Clocks, *one.Clock)
 			}
+			if one.Lost > 0 || one.Down > 0 {
+				away[one.Addr] = max(away[one.Addr], one.Down)
+			}
+		}
+		if r.Holding != nil {
+			kept += r.Holding.Held
 		}
 		m.Watched += time.Duration(r.DurationS * 1e9)
 	}
-	if m.Masters == 0 {
-		return m, fmt.Errorf("%w: the result does not have how many masters there were: measure again", ErrTooLittle)
+	for _, addr := range slices.Sorted(maps.Keys(away)) {
+		m.Notes = append(m.Notes, fmt.Sprintf("master %s did not answer some probes, and was away for %.2g%% of the time", addr, 100*away[addr]))
 	}
 	var err error
 	read := func(figure func(*bench.Result) *bench.Summary) Times {
@@ -55,46 +69,9 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		return t
 	}
 	m.Acquires = read(func(r *bench.Result) *bench.Summary { return cmp.Or(r.Latency.ValidityUsed, r.Latency.Acquire) })
-	m.Releases = read(func(r *bench.Result) *bench.Summary { return r.Latency.Release })
 	m.Holds = read(func(r *bench.Result) *bench.Summary { return r.Latency.Hold })
+	m.Renewed = Count(nil, nil, kept)
 	return m, err
-}
-
-// against returns the doubts about a result.
-func against(r *bench.Result) (warnings []string) {
-	warn := func(format string, args ...any) {
-		warnings = append(warnings, fmt.Sprintf("round %d: ", r.Round)+fmt.Sprintf(format, args...))
-	}
-	if n := r.Safety.Overlaps + r.Safety.FenceViolations; n > 0 {
-		warn("%d holders overlapped or had a fence that did not grow: mend that first", n)
-	}
-	for _, reason := range r.Valid.Reasons {
-		warn("not valid: %s", reason)
-	}
-	for _, one := range r.PerMaster {
-		if one.Lost > 0 || one.Down > 0 {
-			warn("master %s did not answer %d probes and was down for %.2g%% of the time", one.Addr, one.Lost, 100*one.Down)
-		}
-	}
-	return warnings
-}
-
-// leastPause is the shortest pause that counts, and that is kept if there are not too many.
-const leastPause = time.Millisecond
-
-// addStalls adds the stalls that the processes of a run saw, of which several may be one.
-func (m *Measured) addStalls(r *bench.Result) error {
-	s := r.Client.Stall
-	if s.Peaks == nil {
-		m.Pauses = append(m.Pauses, Moment{At: m.Watched, Took: time.Duration(s.Max)})
-		return nil
-	}
-	all, err := timesOf([]*bench.Result{r}, func(r *bench.Result) *bench.Summary { return r.Client.Stall })
-	m.Short += all.sum(leastPause, time.Duration(s.Peaks.FromNs))
-	for _, k := range s.Peaks.All {
-		m.Pauses = join(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
-	}
-	return err
 }
 
 func (m *Measured) addRounds(p *bench.Probe) {
@@ -158,7 +135,7 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 // FromProcess converts the measurements of an engine in a user's process. They lack round trips
 // to single masters, clocks and outages.
 func FromProcess(p engine.Measurements) (m Measured, err error) {
-	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span}
+	m = Measured{Masters: len(p.Masters), Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, MaxTTL: p.MaxTTL, LongestTTL: p.LongestTTL, Watched: p.Span}
 	for _, one := range p.Pauses.Longest {
 		m.Pauses = append(m.Pauses, Moment(one))
 	}
@@ -169,16 +146,19 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 		}
 		return t
 	}
-	m.Acquires = read("acquire", p.Acquires, Measured{})
-	m.HandOvers, m.Holds = read("hand-over", p.HandOvers, m), read("hold", p.Holds, m) // Size adds the pauses to them
-	if open := max(m.Acquires.n+m.HandOvers.n-m.Holds.n, 0); m.Holds.n > 0 {           // not released: yet, or ever
-		m.Holds.n, m.Holds.censored = m.Holds.n+open, open
+	// Size adds the pauses to all of these.
+	m.Acquires, m.HandOvers = read("acquire", p.Acquires, m), read("hand-over", p.HandOvers, m)
+	m.Holds, m.Renewed = read("hold", p.Holds, m), read("renewed hold", p.RenewedHolds, m)
+	kept := max(p.Renewed-m.Renewed.n, 0)                                               // not released: yet, or ever
+	underWay := 2 * int64(float64(m.Holds.n)*m.Holds.Mean().Seconds()/p.Span.Seconds()) // twice the mean at any moment
+	open := max(m.Acquires.n+m.HandOvers.n-m.Holds.n-m.Renewed.n-kept-underWay, 0)
+	m.Renewed = Count(m.Renewed.took, m.Renewed.counts, kept)
+	if m.Holds.n > 0 {
+		m.Holds = Count(m.Holds.took, m.Holds.counts, open)
 	}
-	m.Short = read("pause", p.Pauses, Measured{}).sum(leastPause, p.Pauses.LongestFrom)
 	if err == nil && len(m.Acquires.took) == 0 {
 		err = fmt.Errorf("%w: nothing was acquired: measure while the process locks", ErrTooLittle)
 	}
-	m.Warnings = append(m.Warnings, "single masters, their clocks and outages are not in what a process measures: lockbench advise --masters watches them")
 	return m, err
 }
 

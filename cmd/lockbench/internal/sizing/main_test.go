@@ -1,4 +1,4 @@
-package sizing
+package sizing_test
 
 import (
 	"flag"

@@ -2,34 +2,35 @@ package sizing
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"sort"
 	"time"
 
 	"muxlock/bench"
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 )
 
 // Measured has the times of a measurement. A user with other figures may fill it by hand.
 type Measured struct {
-	Masters int
-	Fencing bool
-	Shared  bool          // locks were handed over within the process
-	Procs   int           // processes that locked
-	Watched time.Duration // length of the measurement
+	Masters    int
+	Fencing    bool
+	Shared     bool          // locks were handed over within the process
+	MaxTTL     time.Duration // in use; 0: the engine's default
+	LongestTTL time.Duration // in use; 0: not known
+	Watched    time.Duration // length of the measurement
 
-	Acquires  Times         // validity used up when Acquire returned
-	HandOvers Times         // the same of locks handed over within the process; empty: not known
-	Releases  Times         // empty: not known
-	Holds     Times         // empty: not known
-	Pauses    []Moment      // of the holder, in order, none within another
-	Short     time.Duration // sum of the pauses that are too short, beside so many, to be among Pauses
-	Rounds    []Round       // probes of all masters, some of all, in order; nil: none
-	Slow      []Moment      // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none
+	Acquires  Times    // validity used up when Acquire returned
+	HandOvers Times    // the same of locks handed over within the process; empty: none, or among Acquires
+	Holds     Times    // of locks that were not renewed
+	Renewed   Times    // of locks that were
+	Pauses    []Moment // of the holder, in order, none within another
+	Rounds    []Round  // probes of all masters, some of all, in order; nil: none
+	Slow      []Moment // the longest times of a quorum, of all probes, in order; below 0: until the next probe there was none
 	Clocks    []bench.Clock
 
-	Warnings []string // doubts about the measurement
+	Invalid string   // why the measurement is not valid; empty: it is
+	Notes   []string // doubts about a valid one
 }
 
 // Moment is a stretch of time.
@@ -57,9 +58,12 @@ func (r Round) took(q int) (time.Duration, bool) {
 	return answers[q-1], true
 }
 
-// quorums returns the times of a quorum.
+// quorums returns the times of a quorum, less the time in which the holder was paused.
 func (m Measured) quorums() Times {
-	return m.times(func(r Round) (time.Duration, bool) { return r.took(quorum.Size(m.Masters)) })
+	return m.times(func(r Round) (time.Duration, bool) {
+		took, ok := r.took(quorum.Size(m.Masters))
+		return took - m.paused(Moment{r.At, took}), ok
+	})
 }
 
 // times returns one time of each probe. It is censored if of returns false.
@@ -72,7 +76,6 @@ func (m Measured) times(of func(Round) (time.Duration, bool)) Times {
 			failed++
 		}
 	}
-	slices.Sort(took) // faster than in Count, which sorts their indexes
 	return Count(took, nil, failed)
 }
 
@@ -87,30 +90,51 @@ func (m Measured) attempts() Times {
 	return m.Acquires
 }
 
-// outages returns the times in which probes found no quorum within the timeout. A late answer
-// shows when the outage ended; without an answer, it lasted until the next probe. As far as a pause
-// of the holder explains the delay, it is no outage.
+// outages returns the times in which no quorum answered within the timeout, each until the masters are
+// dialled again and the last renewal that they did not answer has failed. A late answer shows when the outage ended; without an answer, it lasted until
+// the next probe. A delay that a pause of the holder explains is no outage.
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
 	for _, s := range m.Slow {
 		whole := Moment{s.At, max(s.Took, -s.Took)}
 		if s.Took < 0 || whole.Took-m.paused(whole) > timeout {
-			all = join(all, whole)
+			all = join(all, whole, 0)
 		}
 	}
-	for i, o := range all { // not before: a short pause would part it from the next
-		all[i].Took -= m.paused(o)
+	all = slices.DeleteFunc(all, func(o Moment) bool { return o.Took-m.paused(o) <= timeout })
+	for i := range all {
+		all[i].Took += redlock.RedialWithin(all[i].Took) + timeout
 	}
 	return all
 }
 
-// join adds a moment to those that began before it: to the last one, unless that ended before.
-func join(all []Moment, one Moment) []Moment {
+// blocks returns the times in which no renewal is confirmed: pauses of the holder, and outages. It
+// joins those that are too close for a renewal in between.
+func (m Measured) blocks(outages []Moment, apart time.Duration) (all []Moment) {
+	both := slices.Concat(m.Pauses, outages)
+	slices.SortFunc(both, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
+	for _, one := range both {
+		all = join(all, one, apart)
+	}
+	return all
+}
+
+// join adds a moment to those that began before it: to the last one, unless that ended earlier by
+// more than apart.
+func join(all []Moment, one Moment, apart time.Duration) []Moment {
 	last := len(all) - 1
-	if last < 0 || all[last].At+all[last].Took < one.At {
+	if last < 0 || all[last].At+all[last].Took+apart < one.At {
 		return append(all, one)
 	}
 	all[last].Took = max(all[last].Took, one.At+one.Took-all[last].At)
 	return all
+}
+
+// longest returns the longest of some moments.
+func longest(all []Moment) (most time.Duration) {
+	for _, one := range all {
+		most = max(most, one.Took)
+	}
+	return most
 }
 
 // paused returns how long the holder was paused in a stretch of time.
@@ -123,39 +147,16 @@ func (m Measured) paused(in Moment) (sum time.Duration) {
 	return sum
 }
 
-// stolen returns the most time that pauses took from work of that length, whenever it began.
-// Each pause prolongs the work. longest is the longest pause.
-func stolen(pauses []Moment, work time.Duration) (most, longest time.Duration) {
+// stolen returns the most time that pauses took from work of that length, whenever it began. Each
+// pause prolongs the work.
+func stolen(pauses []Moment, work time.Duration) (most time.Duration) {
 	sum, end := time.Duration(0), 0 // of the pauses from i to before end
 	for _, first := range pauses {
 		for ; end < len(pauses) && pauses[end].At <= first.At+work+sum; end++ {
 			sum += pauses[end].Took
 		}
-		most, longest = max(most, sum), max(longest, first.Took)
+		most = max(most, sum)
 		sum -= first.Took
 	}
-	return most, longest
-}
-
-// blocks is the number of blocks of a block bootstrap (Künsch 1989). Drawing whole blocks keeps
-// the correlation within them.
-const blocks = 40
-
-// redrawn returns a bootstrap sample of the measurement.
-func (m Measured) redrawn(rng *rand.Rand) Measured {
-	m.Acquires, m.Holds = m.Acquires.redrawn(rng), m.Holds.redrawn(rng)
-	length := max(m.Watched/blocks, 1)
-	var rounds []Round
-	for n := range blocks {
-		begin := length * time.Duration(rng.IntN(blocks))
-		within := func(at time.Duration) int {
-			i, _ := slices.BinarySearchFunc(m.Rounds, at, func(r Round, at time.Duration) int { return cmp.Compare(r.At, at) })
-			return i
-		}
-		for _, r := range m.Rounds[within(begin):within(begin+length)] {
-			rounds = append(rounds, Round{At: r.At - begin + length*time.Duration(n), Trips: r.Trips})
-		}
-	}
-	m.Rounds = rounds
-	return m
+	return most
 }

@@ -1,8 +1,8 @@
 package sizing
 
 import (
-	"cmp"
-	"math/rand/v2"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -19,33 +19,24 @@ type Times struct {
 
 // Count makes Times from values and their counts. Nil counts means once each.
 func Count(took []time.Duration, counts []int64, censored int64) Times {
-	if counts == nil {
-		counts = slices.Repeat([]int64{1}, len(took))
+	of := map[time.Duration]int64{}
+	for i, d := range took {
+		if counts == nil {
+			of[d]++
+		} else if counts[i] > 0 {
+			of[d] += counts[i]
+		}
 	}
-	order := make([]int, len(took))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took[a], took[b]) })
-	t := Times{took: make([]time.Duration, 0, len(took)), counts: make([]int64, 0, len(took)), n: censored, censored: censored}
-	for _, i := range order {
-		t.add(took[i], counts[i])
+	t := Times{took: slices.Sorted(maps.Keys(of)), n: censored, censored: censored}
+	for _, d := range t.took {
+		t.counts = append(t.counts, of[d])
+		t.n += of[d]
 	}
 	return t
 }
 
-// add adds n times of took, which is no shorter than those before.
-func (t *Times) add(took time.Duration, n int64) {
-	if n == 0 {
-		return
-	}
-	t.n += n
-	if last := len(t.took) - 1; last >= 0 && t.took[last] == took {
-		t.counts[last] += n
-		return
-	}
-	t.took, t.counts = append(t.took, took), append(t.counts, n)
-}
+// Empty reports whether there are no times, not even censored ones.
+func (t Times) Empty() bool { return t.n == 0 }
 
 // Longest returns the longest time that is not censored.
 func (t Times) Longest() time.Duration {
@@ -62,16 +53,6 @@ func (t Times) Mean() time.Duration {
 		sum += float64(took) * float64(t.counts[i])
 	}
 	return time.Duration(sum / float64(max(t.n, 1)))
-}
-
-// sum adds up the times from the first to below the second.
-func (t Times) sum(from, below time.Duration) (sum time.Duration) {
-	for i, took := range t.took {
-		if from <= took && took < below {
-			sum += took * time.Duration(t.counts[i])
-		}
-	}
-	return sum
 }
 
 // Quantile returns the order statistic that a share of beyond exceeds. It returns the longest
@@ -95,19 +76,45 @@ func (t Times) Shows(beyond float64) bool {
 	return beyond*float64(t.n) >= enough*(1-1e-9)
 }
 
-// Above returns the share of times longer than took, and its 95 % bound by Clopper and Pearson.
-// The bound is 3/n if none of n is longer.
-func (t Times) Above(took time.Duration) (p, most float64) {
-	k := t.n // includes censored times
-	for i, one := range t.took {
-		if one <= took {
-			k -= t.counts[i]
-		}
-	}
-	return float64(k) / float64(max(t.n, 1)), AtMost(k, t.n)
+// upTo returns t with all times longer than most censored.
+func (t Times) upTo(most time.Duration) Times {
+	n, _ := slices.BinarySearch(t.took, most+1)
+	known := Count(t.took[:n], t.counts[:n], 0)
+	return Count(t.took[:n], t.counts[:n], t.n-known.n)
 }
 
-// AtMost returns the 95 % upper bound on the probability of an event seen k times in n.
+// forever stands for a censored time.
+const forever = time.Duration(math.MaxInt64 / 4)
+
+// spread returns n times that stand for all of them, ascending; nil if there are none.
+func (t Times) spread(n int) (all []time.Duration) {
+	seen, i := int64(0), -1 // seen is up to i, with it
+	for k := range n * int(min(t.n, 1)) {
+		rank := int64((float64(k) + 0.5) / float64(n) * float64(t.n)) // from 0
+		for ; i+1 < len(t.took) && seen <= rank; i++ {
+			seen += t.counts[i+1]
+		}
+		took := forever
+		if seen > rank {
+			took = t.took[i]
+		}
+		all = append(all, took)
+	}
+	return all
+}
+
+// Samples returns up to most times that stand for all of them. A censored time is as long as the
+// longest other.
+func (t Times) Samples(most int) []time.Duration {
+	all := t.spread(int(min(int64(most), t.n)))
+	for i := range all {
+		all[i] = min(all[i], t.Longest())
+	}
+	return all
+}
+
+// AtMost returns the 95 % upper bound on the probability of an event seen k times in n, by Clopper
+// and Pearson: 3/n for an event that was not seen.
 func AtMost(k, n int64) float64 {
 	if k >= n || n <= 0 {
 		return 1
@@ -115,24 +122,5 @@ func AtMost(k, n int64) float64 {
 	return distuv.Beta{Alpha: float64(max(k, 0)) + 1, Beta: float64(n - max(k, 0))}.Quantile(Confidence)
 }
 
-// Confidence of all bounds and intervals.
+// Confidence of all bounds.
 const Confidence = 0.95
-
-// redrawn returns a bootstrap sample: each count is drawn from a Poisson law with that mean.
-func (t Times) redrawn(rng *rand.Rand) Times {
-	draw := func(n int64) int64 {
-		if n == 0 {
-			return 0
-		}
-		return int64(distuv.Poisson{Lambda: float64(n), Src: rng}.Rand())
-	}
-	r := Times{censored: draw(t.censored)}
-	r.n = r.censored
-	for i, took := range t.took {
-		r.add(took, draw(t.counts[i]))
-	}
-	if len(r.took) == 0 {
-		return t
-	}
-	return r
-}

@@ -13,208 +13,256 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// advice shows one screen: what to set and why, how often locks will still be lost, what to change
-// then, and how to set it and try it.
+// advice shows one screen: what to set and why, how long a crash blocks others, what is needed at least,
+// what may still be lost, and how to set it and try it.
 func (b *Blocks) advice(a *result.Advice) {
-	b.Line("muxlock on %d masters, watched for %s; a crashed holder may block for %s", a.Masters, short(a.Watched), short(a.Ask.RTO))
-	if a.Missed {
-		b.bad("BEYOND --rto: a crashed holder will block others for up to %s", short(a.Blocks))
-	}
-	if len(a.Warnings) > 0 {
-		b.bad("CAUTION: the measurement came with warnings; --explain shows them")
-	}
+	b.Line("muxlock on %d masters, watched for %s", a.Masters, short(a.Watched))
+	b.missed(a)
 	for _, row := range settings(a) {
-		b.Line("  %-13s %7s  %s", row[0], row[1], row[2])
+		b.Line("  %-13s %6s  %s", row[0], row[1], row[2])
 	}
-	b.spread("TTL", a.Spread.TTL)
-	b.spread("MasterTimeout", a.Spread.MasterTimeout)
-	b.wrong(a)
-	b.Line("change first: %s", changeFirst(a))
+	b.Line("A crashed holder blocks others for up to %s.", upTo(a.Blocks))
+	b.Line("  With Lead that is the time without a leader.")
+	if a.Longest > a.Config.TTL {
+		b.Line("The longest ttl in use was %s: a call that still asks for it blocks for that.", short(a.Longest))
+	}
+	b.aboveMaxTTL(a)
+	b.needed(a)
+	b.lost(a)
+	for _, note := range a.Notes {
+		b.bad("%s", note)
+	}
 	b.Line("No TTL outlasts every pause: have the resource check a fencing token.")
+	if !a.Advised() {
+		return
+	}
 	*b = append(*b, Block{Line: "\n" + snippet(a.Config), Code: true})
 	if a.Try != "" {
 		b.Line("  %s", a.Try)
 	}
 }
 
+// missed says that the RTO allows less than is needed, and what to change.
+func (b *Blocks) missed(a *result.Advice) {
+	if !a.Missed {
+		return
+	}
+	b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", short(a.Ask.RTO), short(a.Allowed), short(a.Needed))
+	change := "what takes up the most of what is needed"
+	switch most := max(a.Pause.Took, a.Outage.Took, a.Acquire); {
+	case !a.Config.Renew && a.Hold.Took > most:
+		change = "shorter holds"
+	case a.Pause.Took == most && a.Pause.Given:
+		change = "a shorter --pause"
+	case a.Pause.Took == most:
+		change = "what pauses the holder"
+	case a.Config.Renew && a.Outage.Took == most:
+		change = "what keeps the masters away"
+	default:
+		change = "nearer masters"
+	}
+	b.Line("Change one of them: --rto %s or more, or %s.", short(a.Enough), change)
+}
+
 // settings returns name, value and reason of each setting.
 func settings(a *result.Advice) [][3]string {
 	c := a.Config
-	ttl := fmt.Sprintf("acquire %s, hold %s, pause %s, clocks %s", short(a.Acquire.Took), short(a.Hold.Took), short(a.Pause.Took), short(a.Clocks))
+	ttl := map[sizing.Reason]string{
+		sizing.ByRTO:     "the largest round number that --rto " + short(a.Ask.RTO) + " allows",
+		sizing.ByMaxTTL:  "the largest round number up to the MaxTTL in use",
+		sizing.ByDefault: "the engine's default (--rto: how long a crash may block)",
+		sizing.ByNeed:    "what is needed, rounded up",
+	}[a.Why]
+	most := "as in use"
 	switch {
-	case c.Renew && a.Outage.Took > a.Pause.Took:
-		ttl = fmt.Sprintf("renewed (KeepAlive, Do); outlasts an outage of %s", short(a.Outage.Took))
-	case c.Renew:
-		ttl = fmt.Sprintf("renewed (KeepAlive, Do); outlasts a pause of %s", short(a.Pause.Took))
+	case c.MaxTTL > a.InUse:
+		most = "for this TTL"
+	case c.MaxTTL == redlock.DefaultMaxTTL:
+		most = "the engine's default"
 	}
-	slow, what := a.Quorum.Took, "a quorum's "+percentile(a.Quorum.Beyond)
-	if a.OneDown.Took > slow {
-		slow, what = a.OneDown.Took, "the farthest master's p50"
+	who, slow, p := "a quorum takes", a.Quorum.Took, a.QuorumP
+	if a.OneDown > slow {
+		who, slow, p = "the farthest master takes", a.OneDown, 50
 	}
-	timeout := fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
+	took := fmt.Sprintf("%s (p%s)", short(slow), strconv.FormatFloat(p, 'g', 4, 64))
+	timeout := fmt.Sprintf("about twice what %s, %s", who, took)
 	switch {
 	case c.MasterTimeout == sizing.LeastTimeout:
-		timeout = fmt.Sprintf("the least; %s is %s", what, short(slow))
-	case c.MasterTimeout >= 2*slow:
-		timeout = fmt.Sprintf("twice %s, %s", what, short(slow))
-	case c.MasterTimeout > a.Ask.RTO/10:
-		timeout = fmt.Sprintf("twice a quorum's p50, %s; --rto allows no more", short(a.Trip))
-	}
-	split := "no two probes that were compared split a vote"
-	if a.SplitShare > 0 {
-		split = fmt.Sprintf("%s of the votes of %d at once split", units.Share(a.SplitShare), a.Waiters)
-		if a.Masters%2 == 1 { // which all together split no vote of two
-			split += ", with one down"
-		}
+		timeout = fmt.Sprintf("the least; %s %s", who, took)
+	case c.MasterTimeout < 2*slow:
+		timeout = "a longer one would need a longer TTL"
 	}
 	drift := "the engine's default; no clock's rate was seen"
 	switch {
 	case c.Drift > redlock.DefaultDrift:
 		drift = fmt.Sprintf("clocks are off by up to %.0f ppm, or jump: mend them", math.Ceil(a.Slowest))
 	case a.Slowest > 0:
-		drift = fmt.Sprintf("the engine's default; none seen is off by over %.0f ppm", math.Ceil(a.Slowest))
+		drift = fmt.Sprintf("the engine's default; clocks seen are within %.0f ppm", math.Ceil(a.Slowest))
 	}
-	most := "what --rto allows"
-	switch c.MaxTTL {
-	case c.TTL:
-		most = "as TTL"
-	case redlock.DefaultMaxTTL:
-		most = "the engine's default"
-	}
-	return [][3]string{
+	rows := [][3]string{
 		{"TTL", short(c.TTL), ttl},
+		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; a restarted master waits for %s", most, upTo(redlock.RestartWait(c.MaxTTL, c.Drift)))},
 		{"MasterTimeout", short(c.MasterTimeout), timeout},
-		{"RetryHeld", short(c.RetryHeld), "how often waiters look where nothing wakes them"},
-		{"RetrySplit", short(c.RetrySplit), split},
-		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; restarted masters wait for %s", most, short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
 		{"Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64), drift},
 	}
+	if c.RetrySplit > 0 {
+		rows = append(rows, [3]string{"RetrySplit", short(c.RetrySplit), "four round trips to the masters, " + short(a.Trip)})
+	}
+	return rows
 }
 
-// wrong shows how often a lock will still be lost, as seen and as assumed.
-func (b *Blocks) wrong(a *result.Advice) {
+// aboveMaxTTL says what a longer MaxTTL costs.
+func (b *Blocks) aboveMaxTTL(a *result.Advice) {
+	if a.Config.MaxTTL <= a.InUse {
+		return
+	}
+	b.bad("MaxTTL is %s now. First give %s to every process of these masters.", short(a.InUse), short(a.Config.MaxTTL))
+	if a.Config.Fencing {
+		b.bad("Then set the masters up again: muxlock masters init --max-ttl %s", short(a.Config.MaxTTL))
+		b.bad("--recover --above FENCE, the largest fence so far; and restart all clients.")
+	}
+}
+
+// needed shows the least TTL and its parts.
+func (b *Blocks) needed(a *result.Advice) {
+	if a.Config.Renew || a.Needed > a.Unkept {
+		b.neededToRenew(a)
+	} else {
+		hold := "the longest of " + units.Number(a.Hold.N)
+		if a.Ask.Hold != nil {
+			hold += " drawn from " + a.Ask.Hold.String()
+		}
+		if a.Open > 0 {
+			hold += fmt.Sprintf("; %s more were not released", units.Number(a.Open))
+		}
+		b.Line("Needed at least: %s, if the longest of all came together:", short(a.Needed))
+		b.Line("  acquire %6s  %s", short(a.Acquire), acquireText(a))
+		b.Line("  hold    %6s  %s", short(a.Hold.Took), hold)
+		b.Line("  pause   %6s  %s", short(a.Pause.Took), pauseText(a, "the most that pauses took from so long a hold"))
+		b.Line("  clocks  %6s  what clocks may differ by meanwhile, and 2ms", short(a.Clocks))
+	}
+	if times := float64(a.Config.TTL) / float64(a.Needed); !a.Missed {
+		what, text := "was seen to be needed", fmt.Sprintf("%.1f", math.Floor(10*times)/10)
+		if a.Ask.Hold != nil || a.Pause.Given {
+			what = "is needed at least"
+		}
+		if times >= 10 {
+			text = units.Number(math.Floor(times))
+		}
+		b.Line("The TTL is %s times what %s.", text, what)
+	}
+}
+
+// neededToRenew shows the least TTL of locks that are renewed.
+func (b *Blocks) neededToRenew(a *result.Advice) {
 	switch {
-	case a.Config.Renew && a.Outage.From == "":
-		b.Line("still lost: in outages of the masters, for which nobody watched")
-	case a.LostPause <= max(a.LostHold, 0.5):
-		b.Line("still lost: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
-	default: // none came in the watched time, which shows no more
-		b.Line("still lost: in longer pauses%s, at most one in %s (95 %%)", map[bool]string{true: " or outages"}[a.Config.Renew], short(a.Watched/3))
+	case a.Unkept == 0:
+		b.Line("The locks are renewed. Needed at least: %s.", short(a.Needed))
+	case a.Config.Renew:
+		b.Line("Renew the locks (KeepAlive, Do, Lead). Needed at least: %s.", short(a.Needed))
+		b.Line("  Without renewals it would be %s, for holds of %s.", short(a.Unkept), short(a.Hold.Took))
+	default:
+		b.Line("Needed at least: %s, for the %s of the locks that are renewed.", short(a.Needed), units.Share(a.Renewed))
+		b.Line("  The others need %s, for holds of %s.", short(a.Unkept), short(a.Hold.Took))
+	}
+	took, outage := outageText(a)
+	b.Line("  3/8 of the TTL pass until a renewal is sent again. The rest must outlast the")
+	b.Line("  longest of these, two answers of a quorum, and %s for clocks:", short(a.Clocks))
+	b.Line("  pause  %7s  %s", short(a.Pause.Took), pauseText(a, "the longest; those closer than MasterTimeout are one"))
+	b.Line("  outage %7s  %s", took, outage)
+	b.Line("  answer %7s  MasterTimeout, of a renewal that is not answered", short(a.Config.MasterTimeout))
+}
+
+func pauseText(a *result.Advice, seen string) string {
+	if a.Pause.Given {
+		return "given (--pause); none so long was seen"
+	}
+	return seen
+}
+
+// acquireText says what bounds the time until Acquire returns.
+func acquireText(a *result.Advice) string {
+	text, most := "MasterTimeout", a.Config.MasterTimeout
+	if a.Config.Fencing {
+		text, most = "twice MasterTimeout", 2*most
+	}
+	if a.Acquire > most {
+		text += ", and hand-overs in the process"
+	}
+	return text + ": longer ones fail"
+}
+
+// atMost writes a share, rounded up.
+func atMost(share float64) string {
+	return units.Share(min(float64(sizing.RoundUp(time.Duration(math.Ceil(share*1e9))))/1e9, 1))
+}
+
+func outageText(a *result.Advice) (took, text string) {
+	switch {
+	case a.Outage.N == 0:
+		return none, "not watched: lockbench advise --masters watches masters"
+	case a.Outage.Took == 0:
+		return none, "of the masters: none was seen"
+	}
+	return short(a.Outage.Took), "the longest without a quorum, until a renewal can win again"
+}
+
+// lost shows what the replay lost and what may be lost.
+func (b *Blocks) lost(a *result.Advice) {
+	b.Line("Replayed with this TTL, the measurement loses %s of %s locks.", map[bool]string{true: "none", false: units.Number(a.Lost)}[a.Lost == 0], units.Number(a.Replayed))
+	if a.Missed {
+		return
+	}
+	if a.Config.Renew || a.Renewed > 0 {
+		outage := map[bool]string{true: " or outage"}[a.Outage.N > 0]
+		b.Line("95 %% sure: a pause%s that costs renewed locks comes at most every %s.", outage, short(a.Every))
 	}
 	if !a.Config.Renew {
-		text := fmt.Sprintf("pauses left out, %s are longer or not over, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
-		switch {
-		case a.Hold.From == sizing.Assumed:
-			text = "assumed, longer ones lose their lock; give --hold"
-		case a.Hold.N == 0:
-			text = fmt.Sprintf("given, %s are longer", units.Share(a.Hold.Beyond))
-		case a.Hold.Beyond == 0:
-			text = fmt.Sprintf("pauses left out, none of %s was longer", units.Number(a.Hold.N))
-		}
-		b.Line("  hold %s: %s", short(a.Hold.Took), text)
+		b.Line("95 %% sure: at most %s of the locks that are not renewed are lost.", atMost(a.AtMost))
 	}
-	switch together := a.Pause.Took - a.Pause.Longest; {
-	case a.Pause.From == sizing.Assumed:
-		b.Line("  pause %s: assumed (--pause); the longest seen in %s was %s", short(a.Pause.Took), short(a.Watched), short(a.Pause.Longest))
-	case together > a.Pause.Longest:
-		b.Line("  pause %s: %s together, and the longest, %s; longer: not seen in %s", short(a.Pause.Took), short(together), short(a.Pause.Longest), short(a.Watched))
-	default:
-		b.Line("  pause %s: the longest seen, %s, counted twice; longer: not seen in %s", short(a.Pause.Took), short(a.Pause.Longest), short(a.Watched))
-	}
-	if a.Outage.Took > 0 {
-		b.Line("  outage %s: twice the longest seen, %s, plus the time to redial", short(a.Outage.Took), short(a.Outage.Longest))
-	}
+	b.Line("  That is a bound, no estimate. To know more, watch for longer than %s.", short(a.Watched))
 }
-
-// changeFirst names the largest part of the TTL, or of the unknown.
-func changeFirst(a *result.Advice) string {
-	switch {
-	case a.Config.Drift > redlock.DefaultDrift:
-		return fmt.Sprintf("the clocks of the masters; lockbench run tries no Drift but %g", redlock.DefaultDrift)
-	case a.Hold.From == sizing.Assumed:
-		return "give --hold: the hold of 1s is assumed"
-	case a.Missed && a.Pause.Took < max(a.Acquire.Took, a.Outage.Took):
-		return "a longer --rto"
-	case a.Missed && a.Pause.From == sizing.Assumed:
-		return "a shorter --pause, or a longer --rto"
-	case a.Missed:
-		return "what pauses the holder, or a longer --rto"
-	case a.Config.Renew && a.Outage.From == "":
-		return "watch the masters for outages: lockbench advise --masters"
-	case a.Config.Renew: // of outages, a process knows nothing
-		return fmt.Sprintf("watch for longer than %s: lockbench advise --duration", short(a.Watched))
-	case a.LostPause > a.LostHold:
-		return fmt.Sprintf("watch for longer than %s: Config.Measure, then --from", short(a.Watched))
-	}
-	return "renew (KeepAlive, Do): then no hold is too long"
-}
-
-// spread shows the interval of a size.
-func (b *Blocks) spread(name string, i *sizing.Interval) {
-	if i != nil {
-		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(sizing.RoundUp(i.From)), short(sizing.RoundUp(i.To)))
-	}
-}
-
-// explained shows the parts of the sizes.
-func (b *Blocks) explained(a *result.Advice) {
-	t := Table{Caption: "Measured; an end that was not seen counts as longer than all", Texts: 1, Heads: []string{"", "p50", "p99", "longest", "n", "no end seen"}}
-	for _, in := range a.Inputs {
-		t.Rows = append(t.Rows, cells(in.Name, ns(in.P50), ns(in.P99), ns(in.Longest), units.Number(in.N), units.Number(in.Censored)))
-	}
-	b.Table(t)
-	b.Line("Formulas, T the TTL:")
-	if a.Config.Renew {
-		b.Line("  T = (2 * quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d), or after a late acquire",
-			ns(a.Quorum.Took), ns(a.Config.MasterTimeout), ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL)
-		b.Line("  T = (acquire %s + quorum + the longest of the same + clocks) / (1 - Drift - 1/%d), whichever is longer: %s", ns(a.Acquire.Took), redlock.RetriesPerTTL, ns(a.Least))
-	} else {
-		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
-	}
-	b.Line("  Drift is without jumps here: they are among the clocks, and T is at least jump / (0.49 - Drift)")
-	b.Line("  longest T = (--rto - longest RetryHeld - quorum (twice with fencing) - jump) / (1 + Drift) - 1ms = %s", ns(a.Most))
-	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
-	b.Line("  MasterTimeout: twice the longer of a quorum's %s, %s, and the farthest master's p50, %s; at most a tenth of --rto, but at least %s and twice a quorum's p50, %s; a quorum takes longer than %s at most %s of the times",
-		percentile(a.Quorum.Beyond), ns(a.Quorum.Took), ns(a.OneDown.Took), short(sizing.LeastTimeout), ns(a.Trip), ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
-	pauses := "no bound"
-	if a.LostPause < 1 {
-		pauses = fmt.Sprintf("1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
-	}
-	b.Line("  lost to holds: at most %s; to pauses: %s", units.Share(a.LostHold), pauses)
-	for _, text := range a.Warnings {
-		b.bad("WARNING %s", text)
-	}
-}
-
-// percentile returns p99 if a share of 0.01 is beyond.
-func percentile(beyond float64) string { return "p" + strconv.FormatFloat(100-100*beyond, 'g', 4, 64) }
 
 // snippet returns Go code to paste; the user adds the masters.
 func snippet(c sizing.Config) string {
-	fencing := ""
+	fencing, split := "", ""
 	if c.Fencing {
 		fencing = " Fencing: true,"
 	}
-	return fmt.Sprintf("engine.Config{Masters: masters,%s Drift: %g,\n\tTTL: %s, MasterTimeout: %s,\n\tMaxTTL: %s, RetryHeld: %s,\n\tRetrySplit: %s}",
-		fencing, c.Drift, literal(c.TTL), literal(c.MasterTimeout), literal(c.MaxTTL), literal(c.RetryHeld), literal(c.RetrySplit))
+	if c.RetrySplit > 0 {
+		split = ", RetrySplit: " + literal(c.RetrySplit)
+	}
+	return fmt.Sprintf("engine.Config{Masters: masters,%s Drift: %g,\n\tTTL: %s, MaxTTL: %s,\n\tMasterTimeout: %s%s}",
+		fencing, c.Drift, literal(c.TTL), literal(c.MaxTTL), literal(c.MasterTimeout), split)
 }
 
-// literal writes a duration as Go code; sizes are whole microseconds.
+// literal writes a duration as Go code; sizes are whole milliseconds.
 func literal(d time.Duration) string {
-	switch {
-	case d%time.Second == 0:
+	if d%time.Second == 0 {
 		return fmt.Sprintf("%d * time.Second", d/time.Second)
-	case d%time.Millisecond == 0:
-		return fmt.Sprintf("%d * time.Millisecond", d/time.Millisecond)
 	}
-	return fmt.Sprintf("%d * time.Microsecond", d/time.Microsecond)
+	return fmt.Sprintf("%d * time.Millisecond", d/time.Millisecond)
+}
+
+// upTo writes a time, rounded up to a tenth of a second, or a hundredth.
+func upTo(d time.Duration) string {
+	step := 10 * time.Millisecond
+	if d > 10*time.Second {
+		step *= 10
+	}
+	return seconds((d + step - 1) / step * step)
 }
 
 // short writes a time without digits that mean nothing.
 func short(d time.Duration) string {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'g', 2, 64), 64)
-	if v >= 1e9 {
-		return strconv.FormatFloat(v/1e9, 'f', -1, 64) + "s"
+	return seconds(time.Duration(v))
+}
+
+// seconds writes a time without minutes.
+func seconds(d time.Duration) string {
+	if d >= time.Second {
+		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 	}
-	return strings.Replace(time.Duration(v).String(), "µ", "u", 1)
+	return strings.Replace(d.String(), "µ", "u", 1)
 }

@@ -13,167 +13,187 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// advices returns one advice of each kind.
-func advices() map[string]*result.Advice {
-	hold := bench.Exp(20 * time.Millisecond)
-	hour := bench.Fixed(time.Hour)
-	all := map[string]*result.Advice{}
-	rounds := func(trip time.Duration) (all []sizing.Round) {
-		for i := range 1500 {
-			all = append(all, sizing.Round{At: time.Duration(i) * 10 * time.Millisecond, Trips: []time.Duration{trip, trip + time.Duration(i%900), 2 * trip}})
-		}
-		return all
+const ms = time.Millisecond
+
+// near is a quiet measurement of masters nearby.
+func near() sizing.Measured {
+	m := sizing.Measured{Masters: 3, Watched: 15 * time.Second, Pauses: []sizing.Moment{{At: 1, Took: 3 * ms}}, Clocks: []bench.Clock{{PPM: 14, PPMError: 3}}}
+	for i := range 1500 {
+		m.Rounds = append(m.Rounds, sizing.Round{At: time.Duration(i) * 10 * ms, Trips: []time.Duration{123456, 123456 + time.Duration(i%900), 246912}})
 	}
-	for name, m := range map[string]sizing.Measured{
-		"nothing": {Masters: 5},
-		"near":    {Masters: 3, Watched: 15 * time.Second, Rounds: rounds(123456), Pauses: []sizing.Moment{{At: 1, Took: 3 * time.Millisecond}}, Clocks: []bench.Clock{{PPM: 14, PPMError: 3}}},
-		"far":     {Masters: 3, Watched: 15 * time.Second, Rounds: rounds(456 * time.Millisecond), Pauses: []sizing.Moment{{At: 1, Took: 1234 * time.Millisecond}}, Fencing: true, Warnings: []string{"x"}, Clocks: []bench.Clock{{PPM: 140000, JumpNs: 45e6}}},
-	} {
-		for kind, ask := range map[string]sizing.Ask{
-			"given":   {Eps: 1e-6, RTO: 30 * time.Second, Pause: 500 * time.Millisecond, Hold: &hold},
-			"renewed": {Eps: 1e-6, RTO: 15 * time.Second, Pause: 500 * time.Millisecond, Hold: &hour},
-			"missed":  {Eps: 1e-6, RTO: 333 * time.Millisecond, Pause: 500 * time.Millisecond, Hold: &hold},
-			"assumed": {Eps: 1e-6, RTO: time.Hour, Pause: time.Minute},
-		} {
-			a := &result.Advice{Ask: ask, Sizes: sizing.Size(m, ask)}
-			a.Try = strings.TrimSpace("lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379 --workers 512 --rate 500 --ttl 1.2s --max-ttl 29s --master-timeout 50ms --retry-held 52ms --retry-split 1.2ms --hold exp:20ms --slo 'lost_validity_rate<=1.2%' --duration 10s")
-			all[name+", "+kind] = a
-		}
-	}
-	interval := &sizing.Interval{From: 1234 * time.Millisecond, To: 5678 * time.Millisecond}
-	all["far, given"].Spread = sizing.Spread{TTL: interval, MasterTimeout: interval}
-	return all
+	m.Holds = sizing.Count([]time.Duration{ms, 200 * ms}, []int64{1999, 1}, 0)
+	return m
 }
 
-func TestAnAdviceIsOneScreen(t *testing.T) {
-	for name, a := range advices() {
-		var b Blocks
-		b.advice(a)
-		lines := 0
-		for i, block := range b {
-			for line := range strings.Lines(block.Line + "\n") {
-				lines++
-				if i < len(b)-1 {
-					require.LessOrEqual(t, utf8.RuneCountInString(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "        ")), 80, "%s: %s", name, line)
-				}
-			}
-		}
-		lines += len(b[len(b)-1].Line) / 70 // it is folded
-		require.LessOrEqual(t, lines, 24, "%s: %v", name, b)
-		require.True(t, strings.HasPrefix(b[len(b)-1].Line, "  lockbench run "))
+// far is one of masters far away, with pauses and bad clocks.
+func far() sizing.Measured {
+	m := near()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{456 * ms, 456 * ms, 912 * ms}
 	}
+	m.Pauses, m.Fencing = []sizing.Moment{{At: 1, Took: 1234 * ms}}, true
+	m.Clocks = []bench.Clock{{PPM: 140_000, JumpNs: 45e6}}
+	m.Notes = []string{"master a:1 did not answer some probes, and was away for 24% of the time"}
+	return m
 }
 
-func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
-	text := func(name string) string {
-		var b Blocks
-		b.advice(advices()[name])
-		var all []string
-		for _, block := range b {
-			all = append(all, block.Line)
-		}
-		return strings.Join(all, "\n")
-	}
-	require.Contains(t, text("near, given"), "pause 500ms: assumed (--pause); the longest seen in 15s was 3ms")
-	require.Contains(t, text("near, given"), "hold 280ms: given, 0.0001% are longer")
-	require.Contains(t, text("far, given"), "the longest seen, 1.2s, counted twice; longer: not seen in 15s")
-	require.Contains(t, text("near, assumed"), "hold 1s: assumed, longer ones lose their lock; give --hold")
-	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")
-	require.Contains(t, text("near, renewed"), "still lost: in longer pauses or outages, at most one in 5s (95 %)")
-	require.Contains(t, text("far, given"), "measured again, TTL would be 1.3s to 5.7s", "rounded up, like TTL")
-	require.Contains(t, text("near, missed"), "BEYOND --rto")
-	require.NotContains(t, text("near, missed"), "what --rto allows")
-	require.Contains(t, text("far, given"), "Fencing: true")
-	require.True(t, strings.HasSuffix(text("far, given"), "--duration 10s"))
-	a := advices()["near, given"]
-	a.Try = ""
+// renewed is one of a process that renews its locks.
+func renewed() sizing.Measured {
+	m := near()
+	m.Rounds, m.Clocks, m.Holds, m.Renewed = nil, nil, sizing.Times{}, sizing.Count([]time.Duration{time.Hour}, []int64{90}, 10)
+	m.Acquires, m.LongestTTL, m.MaxTTL = sizing.Count([]time.Duration{ms}, []int64{100}, 0), time.Minute, time.Minute
+	return m
+}
+
+// advised returns an advice as it is printed. Hold and rto may be empty.
+func advised(t *testing.T, m sizing.Measured, hold, rto string, pause time.Duration) string {
 	var b Blocks
+	ask := sizing.Ask{Pause: pause}
+	if span, err := bench.ParseSpan(hold); err == nil {
+		ask.Hold = &span
+	}
+	ask.RTO, _ = time.ParseDuration(rto)
+	a := &result.Advice{Ask: ask, Sizes: sizing.Size(m, ask), Try: "lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379"}
+	require.Empty(t, a.Lacks)
 	b.advice(a)
-	require.True(t, b[len(b)-1].Code, "no empty line after it")
-}
-
-func TestFormulasOfAnAdviceGiveItsNumbers(t *testing.T) {
-	const ms = time.Millisecond
-	for want, change := range map[string]func(a *result.Advice){
-		"  MasterTimeout: twice the longer of a quorum's p99, 45.0ms, and the farthest master's p50, 60.0ms; at most a tenth of --rto, but at least 50ms and twice a quorum's p50, 7.00ms; a quorum takes longer than 45.0ms at most 1.45% of the times": func(a *result.Advice) {
-			a.Trip, a.Quorum, a.OneDown.Took = 7*ms, sizing.Part{Took: 45 * ms, Beyond: 0.01, AtMost: 0.0145}, 60*ms
-		},
-		"  lost to holds: at most 0.10%; to pauses: 1 - exp(-3 * (mean hold 20.0ms and its acquire) / 15.0s), at most 0.40%\n": func(a *result.Advice) { a.LostHold, a.LostPause = 0.001, 0.004 },
-		"  lost to holds: at most 0%; to pauses: no bound\n":                                                                   func(a *result.Advice) { a.LostHold, a.LostPause = 0, 1 },
-	} {
-		require.Contains(t, textOf((*Blocks).explained, change), want)
-	}
-}
-
-// textOf returns the lines that a part of the view has of an advice with a change.
-func textOf(part func(*Blocks, *result.Advice), change func(*result.Advice)) string {
-	a := advices()["near, given"]
-	change(a)
-	var b Blocks
-	part(&b, a)
-	var all strings.Builder
+	var all []string
 	for _, block := range b {
-		all.WriteString(block.Line + "\n")
+		for line := range strings.SplitSeq(block.Line, "\n") {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "        ")), 80, line)
+			all = append(all, line)
+		}
 	}
-	return all.String()
+	require.LessOrEqual(t, len(all), 28, all)
+	return strings.Join(all, "\n") + "\n"
 }
 
-func TestTextsOfAnAdviceFollowFromItsNumbers(t *testing.T) {
-	const ms = time.Millisecond
-	for want, change := range map[string]func(a *result.Advice){
-		"MasterTimeout    50ms  the least; a quorum's p99.9 is 13ms": func(a *result.Advice) {
-			a.Config.MasterTimeout, a.Quorum = 50*ms, sizing.Part{Took: 13 * ms, Beyond: 0.001}
-		},
-		"MasterTimeout    90ms  twice a quorum's p99, 45ms": func(a *result.Advice) {
-			a.Config.MasterTimeout, a.Quorum = 90*ms, sizing.Part{Took: 45 * ms, Beyond: 0.01}
-		},
-		"MasterTimeout   100ms  a tenth of --rto; a quorum's p99 is 80ms": func(a *result.Advice) {
-			a.Config.MasterTimeout, a.Ask.RTO, a.Quorum = 100*ms, time.Second, sizing.Part{Took: 80 * ms, Beyond: 0.01}
-		},
-		"MasterTimeout   140ms  twice a quorum's p50, 70ms; --rto allows no more": func(a *result.Advice) {
-			a.Config.MasterTimeout, a.Trip, a.Ask.RTO, a.Quorum = 140*ms, 70*ms, time.Second, sizing.Part{Took: 80 * ms, Beyond: 0.01}
-		},
-		"MaxTTL            30s  the engine's default; restarted masters wait for 31s": func(a *result.Advice) { a.Config.MaxTTL = 30 * time.Second },
-		"MaxTTL          840ms  as TTL; restarted masters wait for 1.9s":              func(a *result.Advice) { a.Config.MaxTTL = a.Config.TTL },
-		"MaxTTL            29s  what --rto allows; restarted masters wait for 30s":    func(a *result.Advice) { a.Config.MaxTTL = 29 * time.Second },
-		"1.50% of the votes of 2 at once split, with one down\n":                      func(a *result.Advice) { a.SplitShare = 0.015 },
-		"1.60% of the votes of 2 at once split\n":                                     func(a *result.Advice) { a.Masters, a.SplitShare = 4, 0.016 },
-		"RetrySplit      100us  no two probes that were compared split a vote\n":      func(a *result.Advice) { a.Config.RetrySplit, a.SplitShare = 100_000, 0 },
-		"  hold 60ms: pauses left out, none of 2,000 was longer\n":                    func(a *result.Advice) { a.Hold = sizing.Part{Took: 60 * ms, From: sizing.Seen, N: 2000} },
-		"  hold 50ms: pauses left out, 1.00% are longer or not over, at most 1.45%\n": func(a *result.Advice) {
-			a.Hold = sizing.Part{Took: 50 * ms, From: sizing.Seen, N: 2000, Beyond: 0.01, AtMost: 0.0145}
-		},
-		"pause 600ms: the longest seen, 300ms, counted twice; longer: not seen in 15s": func(a *result.Advice) {
-			a.Pause = sizing.Part{Took: 600 * ms, From: sizing.Seen, Longest: 300 * ms}
-		},
-		"pause 800ms: 500ms together, and the longest, 300ms; longer: not seen in 15s": func(a *result.Advice) {
-			a.Pause = sizing.Part{Took: 800 * ms, From: sizing.Seen, Longest: 300 * ms}
-		},
-		"still lost: at most 80.0% of the acquisitions lose their lock (95 %)": func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.79, 0.01 },
-		"still lost: in longer pauses, at most one in 5s (95 %)":               func(a *result.Advice) { a.Lost, a.LostHold, a.LostPause = 0.8, 0.01, 0.79 },
-		"still lost: in outages of the masters, for which nobody watched\n": func(a *result.Advice) {
-			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
-		},
-		"Drift            0.01  the engine's default; none seen is off by over 17 ppm\n": func(a *result.Advice) {},
-		"Drift            0.01  the engine's default; none seen is off by over 1 ppm\n":  func(a *result.Advice) { a.Slowest = 0.2 },
-		"Drift            0.01  the engine's default; no clock's rate was seen\n":        func(a *result.Advice) { a.Slowest = 0 },
-		"MasterTimeout    1.2s  twice a quorum's p50, 560ms; --rto allows no more": func(a *result.Advice) {
-			a.Config.MasterTimeout, a.Trip, a.Ask.RTO, a.Quorum = 1200*ms, 560*ms, 11_300*ms, sizing.Part{Took: 800 * ms, Beyond: 0.01}
-		},
-		"  hold 1s: assumed, longer ones lose their lock; give --hold\n":         func(a *result.Advice) { a.Hold = sizing.Part{Took: time.Second, From: sizing.Assumed} },
-		"change first: a shorter --pause, or a longer --rto\n":                   func(a *result.Advice) { a.Missed = true },
-		"change first: what pauses the holder, or a longer --rto\n":              func(a *result.Advice) { a.Missed, a.Pause.From = true, sizing.Seen },
-		"plus the time to redial\nchange first: a longer --rto\n":                func(a *result.Advice) { a.Missed, a.Outage.Took = true, time.Second },
-		"change first: a longer --rto\n":                                         func(a *result.Advice) { a.Missed, a.Acquire.Took = true, time.Second },
-		"change first: watch for longer than 15s: Config.Measure, then --from\n": func(a *result.Advice) {},
-		"change first: watch for longer than 15s: lockbench advise --duration\n": func(a *result.Advice) {
-			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{From: sizing.Seen}
-		},
-		"change first: the clocks of the masters; lockbench run tries no Drift but 0.01": func(a *result.Advice) { a.Config.Drift, a.Try = 0.016, "" },
-		"change first: watch the masters for outages: lockbench advise --masters": func(a *result.Advice) {
-			a.Config.Renew, a.Lost, a.LostHold, a.LostPause, a.Outage = true, 1, 0, 1, sizing.Part{}
-		},
+func TestAnAdviceSaysWhatToSetAndWhy(t *testing.T) {
+	require.Equal(t, `muxlock on 3 masters, watched for 15s
+  TTL               7s  the largest round number that --rto 10s allows
+  MaxTTL           30s  the engine's default; a restarted master waits for 31.4s
+  MasterTimeout   50ms  the least; the farthest master takes 250us (p50)
+  Drift           0.01  the engine's default; clocks seen are within 17 ppm
+A crashed holder blocks others for up to 7.16s.
+  With Lead that is the time without a leader.
+Needed at least: 260ms, if the longest of all came together:
+  acquire   50ms  MasterTimeout: longer ones fail
+  hold     200ms  the longest of 2,000
+  pause      3ms  the most that pauses took from so long a hold
+  clocks   4.6ms  what clocks may differ by meanwhile, and 2ms
+The TTL is 26 times what was seen to be needed.
+Replayed with this TTL, the measurement loses none of 10,000 locks.
+95 % sure: at most 0.18% of the locks that are not renewed are lost.
+  That is a bound, no estimate. To know more, watch for longer than 15s.
+No TTL outlasts every pause: have the resource check a fencing token.
+
+engine.Config{Masters: masters, Drift: 0.01,
+	TTL: 7 * time.Second, MaxTTL: 30 * time.Second,
+	MasterTimeout: 50 * time.Millisecond}
+  lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379
+`, advised(t, near(), "", "10s", 0))
+}
+
+func TestAnAdviceOfRenewedLocksSaysWhatARenewalMustOutlast(t *testing.T) {
+	require.Equal(t, `muxlock on 3 masters, watched for 15s
+  TTL               7s  the largest round number that --rto 10s allows
+  MaxTTL           60s  as in use; a restarted master waits for 61.7s
+  MasterTimeout   50ms  the least; a quorum takes 1ms (p90)
+  Drift           0.01  the engine's default; no clock's rate was seen
+  RetrySplit       5ms  four round trips to the masters, 1ms
+A crashed holder blocks others for up to 7.16s.
+  With Lead that is the time without a leader.
+The longest ttl in use was 60s: a call that still asks for it blocks for that.
+The locks are renewed. Needed at least: 110ms.
+  3/8 of the TTL pass until a renewal is sent again. The rest must outlast the
+  longest of these, two answers of a quorum, and 3.1ms for clocks:
+  pause      3ms  the longest; those closer than MasterTimeout are one
+  outage       -  not watched: lockbench advise --masters watches masters
+  answer    50ms  MasterTimeout, of a renewal that is not answered
+The TTL is 63 times what was seen to be needed.
+Replayed with this TTL, the measurement loses none of 10,000 locks.
+95 % sure: a pause that costs renewed locks comes at most every 5s.
+  That is a bound, no estimate. To know more, watch for longer than 15s.
+No TTL outlasts every pause: have the resource check a fencing token.
+
+engine.Config{Masters: masters, Drift: 0.01,
+	TTL: 7 * time.Second, MaxTTL: 60 * time.Second,
+	MasterTimeout: 50 * time.Millisecond, RetrySplit: 5 * time.Millisecond}
+  lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379
+`, advised(t, renewed(), "", "10s", 0))
+}
+
+func TestAnAdviceThatMissesSaysThatFirstAndWhatToChange(t *testing.T) {
+	m := near()
+	m.Pauses[0].Took = 5 * time.Second
+	text := advised(t, m, "1h", "3s", 0)
+	require.True(t, strings.HasPrefix(text, `muxlock on 3 masters, watched for 15s
+TOO SHORT: --rto 3s allows a TTL of 2.8s at most, and 8.2s is needed.
+Change one of them: --rto 8.4s or more, or what pauses the holder.
+  TTL               2s  the largest round number that --rto 3s allows
+`), text)
+	require.Contains(t, text, "Replayed with this TTL, the measurement loses 10,000 of 10,000 locks.\nNo TTL outlasts")
+	require.NotContains(t, text, "engine.Config")
+	require.NotContains(t, text, "lockbench run")
+	require.NotContains(t, text, "times what")
+	require.NotContains(t, text, "bound")
+}
+
+// Each of these was seen where it was not true.
+func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
+	change := func(m sizing.Measured, by func(*sizing.Measured)) sizing.Measured {
+		by(&m)
+		return m
+	}
+	pauses := func(m *sizing.Measured) { m.Pauses[0].Took = 5 * time.Second }
+	outage := func(m *sizing.Measured) {
+		m.Slow = []sizing.Moment{{At: time.Second, Took: 5 * time.Second}}
+	}
+	for _, c := range []struct {
+		m         sizing.Measured
+		hold, rto string
+		pause     time.Duration
+		want, not string
+	}{
+		{m: near(), want: "10s  the engine's default (--rto: how long a crash may block)"},
+		{m: near(), rto: "5m", want: "30s  the largest round number up to the MaxTTL in use"},
+		{m: near(), hold: "12s", want: "15s  what is needed, rounded up"},
+		{m: near(), hold: "exp:20ms", want: "hold     180ms  the longest of 10,000 drawn from exp:20ms\n", not: "was seen to be needed"},
+		{m: near(), hold: "exp:20ms", want: "times what is needed at least."},
+		{m: near(), pause: 800 * ms, want: "pause    800ms  given (--pause); none so long was seen\n", not: "assumed"},
+		{m: near(), rto: "10s", pause: ms, want: "pause      3ms  the most that pauses took from so long a hold", not: "given"},
+		{m: change(near(), func(m *sizing.Measured) {
+			m.Holds = sizing.Count([]time.Duration{ms}, []int64{1990}, 10)
+		}), want: "the longest of 1,990; 10 more were not released\n"},
+		{m: change(near(), func(m *sizing.Measured) {
+			m.Renewed = sizing.Count([]time.Duration{time.Hour}, []int64{500}, 0)
+			pauses(m)
+		}),
+			want: "Needed at least: 8.2s, for the 20.0% of the locks that are renewed.\n  The others need 5.4s, for holds of 200ms.\n"},
+		{m: near(), hold: "1h", want: "Renew the locks (KeepAlive, Do, Lead). Needed at least: 110ms.\n  Without renewals it would be 3700s, for holds of 3600s.\n"},
+		{m: near(), hold: "1h", want: "outage       -  of the masters: none was seen\n", not: "not watched"},
+		{m: near(), hold: "1h", want: "a pause or outage that costs renewed locks comes at most every 5s."},
+		{m: change(near(), outage), hold: "1h", want: "outage    6.6s  the longest without a quorum, until a renewal can win again\n"},
+		{m: change(near(), outage), hold: "1h", rto: "3s", want: "or what keeps the masters away.\n"},
+		{m: change(near(), pauses), hold: "20ms", rto: "2s", want: "or what pauses the holder.\n"},
+		{m: near(), hold: "20ms", rto: "500ms", pause: time.Second, want: "or a shorter --pause.\n"},
+		{m: far(), hold: "20ms", rto: "1s", want: "or nearer masters.\n", not: "engine.Config"},
+		{m: far(), rto: "1h", want: "Drift         0.1416  clocks are off by up to 140000 ppm, or jump: mend them\n"},
+		{m: far(), rto: "1h", want: "acquire     4s  twice MasterTimeout: longer ones fail\n"},
+		{m: far(), rto: "1h", want: "MasterTimeout     2s  about twice what the farthest master takes, 910ms (p50)\n"},
+		{m: far(), rto: "1h", want: "RetrySplit        2s  four round trips to the masters, 460ms\n"},
+		{m: far(), rto: "1h", want: "\nmaster a:1 did not answer some probes, and was away for 24% of the time\n"},
+		{m: far(), rto: "1h", want: "engine.Config{Masters: masters, Fencing: true, Drift: 0.1416"},
+		{m: change(near(), func(m *sizing.Measured) { m.Shared = true }), want: "acquire   70ms  MasterTimeout, and hand-overs in the process: longer ones fail\n"},
+		{m: renewed(), want: "the engine's default; no clock's rate was seen\n", not: "CAUTION"},
+		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
+			want: "MaxTTL           70s  for this TTL; a restarted master waits for 71.8s\n"},
+		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
+			want: "MaxTTL is 30s now. First give 70s to every process of these masters.\nThen set the masters up again: muxlock masters init --max-ttl 70s\n--recover --above FENCE, the largest fence so far; and restart all clients.\n"},
 	} {
-		require.Contains(t, textOf((*Blocks).advice, change), want)
+		text := advised(t, c.m, c.hold, c.rto, c.pause)
+		require.Contains(t, text, c.want)
+		if c.not != "" {
+			require.NotContains(t, text, c.not)
+		}
 	}
 }

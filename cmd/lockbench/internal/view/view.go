@@ -35,13 +35,6 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 	}
 	switch kind {
 	case result.KindAdvise:
-		var explained Blocks
-		explained.explained(doc.Advice)
-		if doc.Advice.Explain {
-			p.Body = explained
-		} else {
-			p.Notes.browser(explained)
-		}
 		p.Body.advice(doc.Advice)
 	case result.KindChaos:
 		p.Body.chaos(doc)

@@ -1,0 +1,101 @@
+package sizing
+
+import (
+	"math"
+	"time"
+
+	"muxlock/internal/redlock"
+)
+
+// rules has what the length of a lease depends on.
+type rules struct {
+	clocks
+	timeout time.Duration // MasterTimeout
+	quorum  time.Duration // until a quorum answers
+	acquire time.Duration // validity used up when Acquire returns, at most
+	handed  time.Duration // the same of a lock that was handed over
+	next    time.Duration // from the end of a crashed holder's lease to the next acquire
+}
+
+// got returns the most validity that an acquire uses up before work of that length. The engine extends a
+// lease first of which less than half is left. If half suffices for the work, so do longer hand-overs.
+func (r rules) got(work time.Duration) time.Duration { return max(r.acquire, min(r.handed, work)) }
+
+// unkept returns the shortest lease that outlasts work without renewals.
+func (r rules) unkept(work time.Duration) time.Duration { return r.lease(r.got(work)+work, 0) }
+
+// kept returns the shortest lease that outlasts, with renewals, a time in which none is confirmed. A
+// renewal that no master answers takes MasterTimeout. To that come the pause before the next one, and its
+// quorum. Validity counts from when the last renewal was sent, and the next is due T/3 after its answer;
+// or from when the acquire was sent, and after a late one the first is due at once.
+func (r rules) kept(block time.Duration) time.Duration {
+	next := max(block, r.timeout) + r.quorum
+	late := max(r.acquire, min(r.handed, next*12/11)) // half of the lease, less T/24
+	const retry = 1.0 / redlock.RetriesPerTTL
+	return max(r.lease(r.quorum+next, 1.0/redlock.RenewalsPerTTL+retry), r.lease(late+next, retry))
+}
+
+// farthest returns the farthest quantile that the samples show, and its percentile. Times many times the
+// median are of an outage.
+func farthest(t Times) (p Part, percentile float64) {
+	median, _ := t.Quantile(0.5)
+	t = t.upTo(max(outageTrips*median, LeastTimeout))
+	for _, beyond := range []float64{0.5, 0.1, 0.01, 0.001} {
+		if took, ok := t.Quantile(beyond); ok && (t.Shows(beyond) || percentile == 0) {
+			p, percentile = Part{Took: took, N: t.n}, 100-100*beyond
+		}
+	}
+	return p, percentile
+}
+
+// farthestMaster returns the median trip to the farthest of the masters that answer most probes. With as
+// many masters down as can be spared, a quorum needs all others.
+func (m Measured) farthestMaster() (most time.Duration) {
+	for i := range m.Masters {
+		t := m.times(func(r Round) (time.Duration, bool) { return r.Trips[i], r.Trips[i] >= 0 })
+		if took, ok := t.Quantile(0.5); ok {
+			most = max(most, took)
+		}
+	}
+	return most
+}
+
+// atLeast returns a time that pauses took, or the pause that the user gives if that is longer.
+func (m Measured) atLeast(took time.Duration, ask Ask) Part {
+	if took < ask.Pause {
+		return Part{Took: ask.Pause, Given: true}
+	}
+	return Part{Took: took, N: int64(len(m.Pauses))}
+}
+
+// plain returns the next number of 1, 1.5, 2, 3, 5 or 7 times a power of ten, of at least 1 ms.
+func plain(d time.Duration, up bool) time.Duration {
+	last := time.Duration(0)
+	for ten := time.Millisecond / 10; ; ten *= 10 {
+		for _, steps := range []time.Duration{10, 15, 20, 30, 50, 70} {
+			switch one := steps * ten; {
+			case up && one >= d:
+				return one
+			case !up && one > d:
+				return last
+			default:
+				last = one
+			}
+		}
+	}
+}
+
+// RoundUp rounds up to two digits, which are whole ms from 10 ms on.
+func RoundUp(d time.Duration) time.Duration {
+	step := stepOf(d)
+	return (d + step - 1) / step * step
+}
+
+// roundDown rounds down to two digits and whole ms.
+func roundDown(d time.Duration) time.Duration {
+	return max(d/stepOf(d)*stepOf(d), 0).Truncate(time.Millisecond)
+}
+
+func stepOf(d time.Duration) time.Duration {
+	return time.Duration(math.Pow10(max(int(math.Log10(float64(max(d, 1))))-1, 0)))
+}
