@@ -37,8 +37,8 @@ func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
 		cfg := Config{Workers: workers, Rate: 500, Arrivals: ArrivalsUniform, Duration: 10 * time.Second, TTL: time.Second}
 		p99 := func(from time.Duration) (ns int64) {
 			inVirtualTime(t, outage(from, from+1500*time.Millisecond), cfg, func(t *testing.T, r *Result) {
-				require.Equal(t, r.Totals.Offered, r.Latency.Response.Count, "every operation counts")
-				ns = r.Latency.Response.P["99"]
+				require.Equal(t, r.Totals.Offered, r.Latency[ResponseTime].Count, "every operation counts")
+				ns = r.Latency[ResponseTime].P["99"]
 			})
 			return ns
 		}
@@ -55,23 +55,23 @@ func TestWhatIsLeftAtTheEndIsWaitedForButNotForEver(t *testing.T) {
 		require.InDelta(t, 904, r.Totals.Started, 1, "in the measured time")
 		require.InDelta(t, 90, r.AcquiredPerS, 0.1, "in the measured time")
 		require.EqualValues(t, 99, r.Drain.Acquired)
-		require.InDelta(t, 3.99e9, r.Latency.Response.Max, 1e7)
-		require.Empty(t, r.Latency.Response.AtLeast)
+		require.InDelta(t, 3.99e9, r.Latency[ResponseTime].Max, 1e7)
+		require.Empty(t, r.Latency[ResponseTime].AtLeast)
 	})
 	inVirtualTime(t, outage(from, time.Hour), cfg, func(t *testing.T, r *Result) {
 		require.EqualValues(t, 999, r.Totals.Offered)
 		require.EqualValues(t, 900, r.Totals.Finished)
 		require.EqualValues(t, 99, r.Totals.Unfinished)
 		require.EqualValues(t, 99, r.Totals.Failed)
-		s := r.Latency.Response
+		s := r.Latency[ResponseTime]
 		require.EqualValues(t, 999, s.Count)
 		require.EqualValues(t, 99, s.Censored)
 		require.Equal(t, []string{"99", "99.9", "99.99"}, s.AtLeast)
 		require.InEpsilon(t, 1e6, s.P["90"], 0.001, "known")
 		require.InDelta(t, 5.9e9, s.P["99"], 1e8, "cut off 5 s after the end")
 		require.True(t, r.Drain.P50AtLeast)
-		require.EqualValues(t, 900, r.Latency.Wait.Count, "only the response is censored")
-		require.EqualValues(t, 900, r.Latency.Service.Count)
+		require.EqualValues(t, 900, r.Latency[WaitTime].Count, "only the response is censored")
+		require.EqualValues(t, 900, r.Latency[AcquireTime].Count)
 	})
 }
 
@@ -123,7 +123,7 @@ func TestARefusalFailsWhoWaitedAndAnswersWhoOnlyTried(t *testing.T) {
 		inVirtualTime(t, func() Locker { return l }, cfg, func(t *testing.T, r *Result) {
 			require.Equal(t, r.Totals.Offered, r.Totals.Refused)
 			require.Equal(t, failed, r.Totals.Failed == r.Totals.Offered)
-			require.Equal(t, r.Totals.Failed, r.Latency.Response.Censored)
+			require.Equal(t, r.Totals.Failed, r.Latency[ResponseTime].Censored)
 		})
 	}
 }
@@ -131,7 +131,7 @@ func TestARefusalFailsWhoWaitedAndAnswersWhoOnlyTried(t *testing.T) {
 func TestPartsAddUpWhatIsCensored(t *testing.T) {
 	cfg := Config{Workers: 4, Procs: 2, Rate: 400, Wait: 5 * time.Millisecond, KeyPrefix: "k", Duration: 500 * time.Millisecond, TTL: time.Second}
 	r := inParts(t, slow{acquire: hangs}, cfg)
-	require.Equal(t, r.Totals.Offered, r.Latency.Response.Censored)
+	require.Equal(t, r.Totals.Offered, r.Latency[ResponseTime].Censored)
 	require.Equal(t, r.Totals.Offered, r.Totals.Failed)
 	points := r.Series
 	if r.Drain != nil { // a busy machine may begin all of them late
@@ -156,8 +156,8 @@ func TestThroughputIsOfAllThatEndedInTheMeasuredTime(t *testing.T) {
 		require.InDelta(t, 100, r.Series[0].Cycles, 1)
 		require.InDelta(t, 50, r.Drain.Cycles, 1)
 		require.InDelta(t, 200, r.Totals.Acquired, 1, "that were due in it")
-		require.Equal(t, r.Totals.Acquired, r.Latency.Hold.Count)
-		require.Equal(t, r.Totals.Acquired, r.Latency.Acquire.Count)
+		require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
+		require.Equal(t, r.Totals.Acquired, r.Latency[AcquireTime].Count)
 	})
 }
 
@@ -211,7 +211,7 @@ func TestAHoldOfTheWarmUpIsNoShareOfTheLocksAfterIt(t *testing.T) {
 			require.Equal(t, some, r.Totals.Acquired > 0)
 			require.Equal(t, r.Totals.Acquired, r.Totals.Outlived)
 			require.Equal(t, r.Totals.Acquired, r.Totals.Errors)
-			require.Equal(t, r.Totals.Acquired, r.Latency.Hold.Count)
+			require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
 		})
 	}
 }
@@ -225,6 +225,6 @@ func TestTimeoutsAreInTheTailOfTheResponse(t *testing.T) {
 		Wait: 50 * time.Millisecond, Duration: 2 * time.Second, TTL: time.Second, Seed: 1}
 	inVirtualTime(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg, func(t *testing.T, r *Result) {
 		require.Greater(t, r.Totals.Timeouts, 8*r.Totals.Acquired)
-		require.True(t, r.Latency.Response.CensoredAt(99))
+		require.True(t, r.Latency[ResponseTime].CensoredAt(99))
 	})
 }

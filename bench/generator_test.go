@@ -25,7 +25,7 @@ func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
 			r, err := Run(t.Context(), "noop", noop{}, cfg)
 			require.NoError(t, err)
 			// The run itself allocates some dozens of objects, and has few cycles here.
-			require.Less(t, r.Client.AllocsPerOp*float64(r.Latency.Cycle.Count), 0.01*float64(r.Latency.Cycle.Count)+150)
+			require.Less(t, r.Client.AllocsPerOp*float64(r.Latency[CycleTime].Count), 0.01*float64(r.Latency[CycleTime].Count)+150)
 			requireJSON(t, r)
 		})
 	}

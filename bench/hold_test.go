@@ -63,7 +63,7 @@ func TestHoldKeepsEveryNameOnceUntilTheEnd(t *testing.T) {
 			require.EqualValues(t, 50, h.Wanted)
 			require.Equal(t, 5.0, h.CommandsPerRound)
 			require.Positive(t, h.GoroutinesBefore)
-			require.EqualValues(t, 50, r.Latency.Acquire.Count)
+			require.EqualValues(t, 50, r.Latency[AcquireTime].Count)
 			require.Zero(t, r.AcquiredPerS, "they were acquired in the warm-up")
 			require.InDelta(t, 1, r.Fairness.Jain, 0.01, "of all of them")
 			if everyLost == 0 {

@@ -52,8 +52,8 @@ func TestResultOfTenMinutesStaysBelowTwoMegabytes(t *testing.T) {
 	r := &Result{
 		Impl: "muxlock", ErrorSamples: []string{},
 		Latency: Latencies{
-			Response: s, Wait: s, Service: s, Acquire: s, Release: s, Cycle: s, Handover: s, HandoverRemote: s,
-			Extend: s, Hold: s, Uncontended: s, Lag: s,
+			ResponseTime: s, WaitTime: s, AcquireTime: s, ReleaseTime: s, CycleTime: s, HandoverTime: s, RemoteHandoverTime: s,
+			ExtendTime: s, HoldTime: s, UncontendedTime: s, LagTime: s,
 		},
 	}
 	r.Client.Stall = s

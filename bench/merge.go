@@ -25,13 +25,13 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	var shares []int64
 	var seen samples
 	var holding holdingPart
-	var stall, uncontended *Histogram
+	var stall *Histogram
 	var stalls *Peaks
 	for _, p := range parts {
 		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
 		res.Totals.add(p.Totals)
 		cycles += p.Cycles
-		all.each(p.Latency, (*Histogram).Merge)
+		all.each(&p.Latency, (*Histogram).Merge)
 		waits.add(p.Waits)
 		shares = append(shares, p.Shares...)
 		acquired += p.Replaced
@@ -52,7 +52,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
 		res.Client.SchedP99Ns = max(res.Client.SchedP99Ns, p.Client.SchedP99Ns)
 		res.Client.CPUShare += p.Client.CPUShare
-		stall, uncontended = merged(stall, p.Stall), merged(uncontended, p.Uncontended)
+		stall = merged(stall, p.Stall)
 		stalls = mergePeaks(stalls, p.Stalls)
 		for _, text := range p.ErrorSamples {
 			seen.keep(text)
@@ -78,7 +78,6 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.Stall.Peaks = stalls
 	}
 	res.Latency = all.summaries()
-	res.Latency.Uncontended = uncontended.Summary()
 	res.Fairness.Jain = Jain(shares)
 	res.Fairness.MaxWaitNs = waits.Longest
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
@@ -86,18 +85,6 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	slices.SortStableFunc(res.History, func(a, b Event) int { return cmp.Compare(a.FromNs, b.FromNs) })
 	checkValid(res, cfg, parts)
 	return res
-}
-
-func (h hists) summaries() Latencies {
-	l := Latencies{
-		Response: h.Response.Summary(), Wait: h.Wait.Summary(), Lag: h.Lag.Summary(),
-		Service: h.Acquire.Summary(), Acquire: h.Acquire.Summary(), Release: h.Release.Summary(), Cycle: h.Cycle.Summary(), Hold: h.Hold.Summary(),
-		Handover: h.Handover.Summary(), HandoverRemote: h.Remote.Summary(), Extend: h.Extend.Summary(),
-	}
-	if h.Used.Count() > 0 {
-		l.ValidityUsed = h.Used.Summary()
-	}
-	return l
 }
 
 // merged adds up two histograms, either of which may be nil. It may change the first.

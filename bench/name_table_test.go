@@ -99,24 +99,24 @@ func TestHandoverIsWhatTheLockKeepsAWaiterWaiting(t *testing.T) {
 		cfg.Workers = workers
 		virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
 			require.NoError(t, err)
-			require.InDelta(t, want, r.Latency.Handover.Count, 2+4, "those that wait at the end get it too")
+			require.InDelta(t, want, r.Latency[HandoverTime].Count, 2+4, "those that wait at the end get it too")
 			if want > 0 {
-				require.InEpsilon(t, 1e6, r.Latency.Handover.Min, 0.001)
-				require.InEpsilon(t, 1e6, r.Latency.Handover.Max, 0.001)
+				require.InEpsilon(t, 1e6, r.Latency[HandoverTime].Min, 0.001)
+				require.InEpsilon(t, 1e6, r.Latency[HandoverTime].Max, 0.001)
 			}
-			require.Nil(t, r.Latency.HandoverRemote, "one process")
-			alone := r.Latency.Uncontended
+			require.Nil(t, r.Latency[RemoteHandoverTime], "one process")
+			alone := r.Latency[UncontendedTime]
 			require.InDelta(t, 1000/15.7, alone.Count, 5, "every 10 to 20 ms, and 0.7 ms itself")
 			require.InEpsilon(t, 700e3, alone.Min, 0.001)
 			require.InEpsilon(t, 700e3, alone.Max, 0.001)
 			require.InDelta(t, 250, r.AcquiredPerS, 2, "nor anywhere else")
-			require.Less(t, r.Latency.Acquire.Count, int64(260))
+			require.Less(t, r.Latency[AcquireTime].Count, int64(260))
 		})
 	}
 	cfg.Op = Try
 	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
-		require.Nil(t, r.Latency.Handover, "nobody waits")
-		require.Nil(t, r.Latency.Uncontended)
+		require.Nil(t, r.Latency[HandoverTime], "nobody waits")
+		require.Nil(t, r.Latency[UncontendedTime])
 	})
 }
 
@@ -144,8 +144,8 @@ func TestTheEndOfALeaseHandsNothingOver(t *testing.T) {
 		virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
 			require.NoError(t, err)
 			require.Greater(t, r.Totals.Outlived, int64(100))
-			require.Greater(t, r.Latency.Handover.Count, int64(100))
-			require.LessOrEqual(t, r.Latency.Handover.Max, 2*ms, "a waiter asks every 0.5 to 1.5 ms")
+			require.Greater(t, r.Latency[HandoverTime].Count, int64(100))
+			require.LessOrEqual(t, r.Latency[HandoverTime].Max, 2*ms, "a waiter asks every 0.5 to 1.5 ms")
 		})
 	}
 }

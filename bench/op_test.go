@@ -122,10 +122,10 @@ func TestMixDoesEachOperationAndExtendsHalfWay(t *testing.T) {
 			require.InEpsilon(t, all/2, c.acquires.Load(), 0.15)
 			require.InEpsilon(t, all/4, c.extends.Load(), 0.25)
 			require.EqualValues(t, 5*ms, c.extendAt)
-			require.InDelta(t, c.extends.Load(), r.Latency.Extend.Count, 1)
-			require.InEpsilon(t, 2e6, r.Latency.Extend.P["50"], 0.001)
-			require.InEpsilon(t, 1e6, r.Latency.Cycle.Max, 0.001, "an extend is no part of a cycle")
-			require.InDelta(t, all, r.Latency.Cycle.Count, 1)
+			require.InDelta(t, c.extends.Load(), r.Latency[ExtendTime].Count, 1)
+			require.InEpsilon(t, 2e6, r.Latency[ExtendTime].P["50"], 0.001)
+			require.InEpsilon(t, 1e6, r.Latency[CycleTime].Max, 0.001, "an extend is no part of a cycle")
+			require.InDelta(t, all, r.Latency[CycleTime].Count, 1)
 			require.Zero(t, r.Totals.Errors)
 		})
 	}
@@ -138,8 +138,8 @@ func TestFailedExtendOfAMixIsOneErrorAndIsReleased(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, 250, r.Totals.Errors, 2) // 1 ms acquire, 2 ms extend, 1 ms pause
 		require.InDelta(t, c.extends.Load(), c.releases.Load(), 0)
-		require.Zero(t, r.Latency.Cycle.Count)
-		require.Zero(t, r.Latency.Extend.Count)
+		require.Zero(t, r.Latency[CycleTime].Count)
+		require.Zero(t, r.Latency[ExtendTime].Count)
 		require.Equal(t, []string{"extend: gone"}, r.ErrorSamples)
 	})
 }
@@ -159,7 +159,7 @@ func TestMixOfOverlapsIsSeen(t *testing.T) {
 	}
 	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
 		require.Zero(t, r.Safety.Overlaps)
-		require.Positive(t, r.Latency.Handover.Count)
+		require.Positive(t, r.Latency[HandoverTime].Count)
 		require.Positive(t, r.Totals.Refused)
 	})
 	virtual(t, nil, newLeases(2, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
@@ -175,6 +175,6 @@ func TestTryIsNoHandover(t *testing.T) {
 	}
 	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
 		require.Greater(t, r.Totals.Acquired, int64(1000))
-		require.Zero(t, r.Latency.Handover.Count)
+		require.Zero(t, r.Latency[HandoverTime].Count)
 	})
 }

@@ -28,11 +28,11 @@ func TestResponseIsWaitAndService(t *testing.T) {
 	cfg := Config{Workers: 2, Rate: 400, Duration: 5 * time.Second, Warmup: time.Second, TTL: time.Second, Seed: 1}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		l := r.Latency
-		require.Greater(t, l.Wait.P["90"], 4*ms)
-		require.InDelta(t, l.Response.Mean, l.Wait.Mean+l.Service.Mean, 0.002*l.Response.Mean)
-		require.InEpsilon(t, 3e6, l.Service.Max, 0.001)
-		require.Equal(t, l.Response.Count, l.Wait.Count)
-		require.EqualValues(t, 1, l.Lag.Max, "all workers were busy, or one took it at once")
+		require.Greater(t, l[WaitTime].P["90"], 4*ms)
+		require.InDelta(t, l[ResponseTime].Mean, l[WaitTime].Mean+l[AcquireTime].Mean, 0.002*l[ResponseTime].Mean)
+		require.InEpsilon(t, 3e6, l[AcquireTime].Max, 0.001)
+		require.Equal(t, l[ResponseTime].Count, l[WaitTime].Count)
+		require.EqualValues(t, 1, l[LagTime].Max, "all workers were busy, or one took it at once")
 		require.Positive(t, r.Totals.Late)
 		require.Less(t, r.Totals.Late, r.Totals.Started)
 	})
@@ -67,7 +67,7 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 			require.Equal(t, c.valid, res.Valid.OK, "%s: %v", c.name, res.Valid.Reasons)
 			if !c.valid {
 				require.Equal(t, ReasonGenerator, res.Valid.Reasons[0].Kind)
-				require.Greater(t, res.Latency.Lag.P["99"], 10*ms)
+				require.Greater(t, res.Latency[LagTime].P["99"], 10*ms)
 			}
 		})
 	}
@@ -124,23 +124,23 @@ func TestHoldsAreMeasured(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Hold: Fixed(3 * time.Millisecond)}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, r.Latency.Cycle.Count, r.Latency.Hold.Count)
-		require.InEpsilon(t, 3e6, r.Latency.Hold.Min, 0.001)
-		require.InEpsilon(t, 3e6, r.Latency.Hold.Max, 0.001)
+		require.Equal(t, r.Latency[CycleTime].Count, r.Latency[HoldTime].Count)
+		require.InEpsilon(t, 3e6, r.Latency[HoldTime].Min, 0.001)
+		require.InEpsilon(t, 3e6, r.Latency[HoldTime].Max, 0.001)
 	})
 	cfg.Hold = Span{}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) { require.Nil(t, r.Latency.Hold) })
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) { require.Nil(t, r.Latency[HoldTime]) })
 }
 
 func TestAHoldThatOutlivesTheRunCountsAsAtLeastAsLong(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Hour, Hold: Fixed(90 * time.Second)}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.EqualValues(t, 1, r.Latency.Hold.Censored)
-		require.InEpsilon(t, 2e9, r.Latency.Hold.Max, 0.01, "until the end of the drain")
+		require.EqualValues(t, 1, r.Latency[HoldTime].Censored)
+		require.InEpsilon(t, 2e9, r.Latency[HoldTime].Max, 0.01, "until the end of the drain")
 	})
 	cfg.Duration = 91 * time.Second
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.InEpsilon(t, 90e9, r.Latency.Hold.Max, 0.001, "not a minute")
+		require.InEpsilon(t, 90e9, r.Latency[HoldTime].Max, 0.001, "not a minute")
 	})
 }

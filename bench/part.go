@@ -30,9 +30,8 @@ type Part struct {
 	Series          []Interval
 	Drain           Interval // after the measured time
 
-	Stall       *Histogram // nil: not measured, as with the next two
-	Stalls      *Peaks
-	Uncontended *Histogram
+	Stall  *Histogram // nil: not measured, as with the next
+	Stalls *Peaks
 
 	ErrorSamples []string
 	Why          string // from samples.why

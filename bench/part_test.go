@@ -65,13 +65,13 @@ func TestPartsSeeOverlapsAndHandoversOfEachOther(t *testing.T) {
 	require.Positive(t, r.Safety.Overlaps)
 	r = inParts(t, newLeases(1, 100*time.Microsecond), cfg)
 	require.Zero(t, r.Safety.Overlaps)
-	require.Positive(t, r.Latency.HandoverRemote.Count)
-	require.Zero(t, r.Latency.Handover.Count, "one worker each")
-	require.Positive(t, r.Latency.Uncontended.Count)
+	require.Positive(t, r.Latency[RemoteHandoverTime].Count)
+	require.Zero(t, r.Latency[HandoverTime].Count, "one worker each")
+	require.Positive(t, r.Latency[UncontendedTime].Count)
 	require.Positive(t, r.Client.Stall.Count)
 	require.Greater(t, r.Client.CPUShare, 0.0)
 	require.Less(t, r.Client.CPUShare, 1.01)
-	require.Less(t, r.Latency.HandoverRemote.P["50"], 100*ms, "the clocks agree")
+	require.Less(t, r.Latency[RemoteHandoverTime].P["50"], 100*ms, "the clocks agree")
 }
 
 // A killed process leaves no part. What its audit and its history found is in the table.
@@ -152,7 +152,7 @@ func TestAProcessThatTakesAPlaceBeginsWhatWasDueSinceTheOtherDied(t *testing.T) 
 	require.NoError(t, err)
 	require.InDelta(t, (part.Elapsed-1500*time.Millisecond)/(10*time.Millisecond), part.Totals.Offered, 2, "of 1.5 s")
 	require.Equal(t, part.Totals.Offered, part.Totals.Acquired)
-	require.GreaterOrEqual(t, part.Latency.Response.Quantile(1), 490*ms, "since they were due")
+	require.GreaterOrEqual(t, part.Latency[ResponseTime].Quantile(1), 490*ms, "since they were due")
 }
 
 // calm repeats a run during which the machine stalled, a few times.
@@ -177,7 +177,7 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	require.Equal(t, 9, r.Keys)
 	require.Len(t, r.Fairness.PerProc, 3)
 	require.InDelta(t, 1, r.Fairness.Jain, 0.05, "of nine workers")
-	require.InDelta(t, r.Totals.Acquired, r.Latency.Acquire.Count, 0)
+	require.InDelta(t, r.Totals.Acquired, r.Latency[AcquireTime].Count, 0)
 	var sum int64
 	for _, share := range r.Fairness.PerProc {
 		require.Positive(t, share)
@@ -185,7 +185,7 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	}
 	require.Equal(t, r.Totals.Acquired, sum)
 	require.Len(t, r.Series, 2)
-	require.Equal(t, r.Latency.Cycle.Count, r.Series[0].Cycles+r.Series[1].Cycles+r.Drain.Cycles)
+	require.Equal(t, r.Latency[CycleTime].Count, r.Series[0].Cycles+r.Series[1].Cycles+r.Drain.Cycles)
 	require.GreaterOrEqual(t, r.Series[0].P50Ns, 2*ms)
 	require.Greater(t, r.Fairness.MeanWaitNs, ms)
 }

@@ -81,13 +81,13 @@ func TestValidityUsedIsThatOfTheWinningAttempt(t *testing.T) {
 		cfg := Config{Workers: 1, Duration: 10 * time.Second, TTL: 10 * time.Second}
 		res, err := newRunner(t.Context(), "flaky", promising{locker}, cfg, newTable(cfg), time.Now).run(t.Context())
 		require.NoError(t, err)
-		require.InEpsilon(t, 905e6, res.Latency.Acquire.Max, 1e-2, "until held")
-		used := res.Latency.ValidityUsed
+		require.InEpsilon(t, 905e6, res.Latency[AcquireTime].Max, 1e-2, "until held")
+		used := res.Latency[ValidityUsedTime]
 		require.InEpsilon(t, 5e6, used.Max, 1e-2)
 		require.EqualValues(t, 12, used.Count, "one in the drain")
 
 		res, err = newRunner(t.Context(), "flaky", locker, cfg, newTable(cfg), time.Now).run(t.Context())
 		require.NoError(t, err)
-		require.Nil(t, res.Latency.ValidityUsed, "it does not tell")
+		require.Nil(t, res.Latency[ValidityUsedTime], "it does not tell")
 	})
 }

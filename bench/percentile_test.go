@@ -18,11 +18,11 @@ func TestATailNeedsTenSamplesBeyondIt(t *testing.T) {
 }
 
 func TestMoreSecondsAreAtThePaceOfTheRun(t *testing.T) {
-	r := &Result{DurationS: 5, Latency: Latencies{Cycle: &Summary{Count: 2000}}} // 400 a second
+	r := &Result{DurationS: 5, Latency: Latencies{CycleTime: &Summary{Count: 2000}}} // 400 a second
 	require.Zero(t, r.MoreSeconds(99))
 	require.Equal(t, 20.0, r.MoreSeconds(99.9))
 	require.Equal(t, 245.0, r.MoreSeconds(99.99))
-	r.Latency.Cycle.Count = 0
+	r.Latency[CycleTime].Count = 0
 	require.Zero(t, r.MoreSeconds(99), "no pace")
 }
 
@@ -30,7 +30,7 @@ func TestTooFewOperationsAreNoBaseForFigures(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond)}
 	cfg := Config{Workers: 1, Duration: 1000500 * time.Microsecond, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.EqualValues(t, 1001, r.Latency.Cycle.Count, "the last one ends in the drain")
+		require.EqualValues(t, 1001, r.Latency[CycleTime].Count, "the last one ends in the drain")
 		require.True(t, r.Valid.OK, r.Valid.Reasons)
 	})
 	cfg.Duration = 400500 * time.Microsecond

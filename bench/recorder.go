@@ -22,54 +22,6 @@ func (w *waits) add(v waits) {
 	w.Count += v.Count
 }
 
-// hists are the histograms of a shard or of a run.
-type hists struct {
-	Response *Histogram // nil in a closed loop, as with the next two
-	Wait     *Histogram
-	Lag      *Histogram
-	Acquire  *Histogram
-	Release  *Histogram
-	Cycle    *Histogram
-	Handover *Histogram // nil unless Config.Waits, as with the next
-	Remote   *Histogram // nil in a run of one process
-	Extend   *Histogram // nil unless Op.Extends
-	Hold     *Histogram // nil unless Config.Hold
-	Used     *Histogram // empty unless the locker is an Allower
-}
-
-func newHists(cfg Config) hists {
-	h := hists{Acquire: NewHistogram(), Release: NewHistogram(), Cycle: NewHistogram(), Used: NewHistogram()}
-	if cfg.Rate > 0 {
-		h.Response, h.Wait, h.Lag = NewHistogram(), NewHistogram(), NewHistogram()
-	}
-	if cfg.Hold.Mean() > 0 {
-		h.Hold = NewHistogram()
-	}
-	if cfg.Waits() {
-		h.Handover = NewHistogram()
-		if cfg.procs() > 1 {
-			h.Remote = NewHistogram()
-		}
-	}
-	if cfg.Op.Extends() {
-		h.Extend = NewHistogram()
-	}
-	return h
-}
-
-func (h hists) each(g hists, do func(into, from *Histogram)) {
-	into, from := h.all(), g.all()
-	for i := range into {
-		if into[i] != nil {
-			do(into[i], from[i])
-		}
-	}
-}
-
-func (h hists) all() [11]*Histogram {
-	return [...]*Histogram{h.Response, h.Wait, h.Lag, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend, h.Hold, h.Used}
-}
-
 // shard counts the operations of a few workers. Each operation takes the mutex once, for some
 // tens of ns.
 type shard struct {
@@ -78,6 +30,12 @@ type shard struct {
 	cycles int64
 	hists  hists
 	_      [56]byte // no cache line shared with the next shard's mutex
+}
+
+func (s *shard) record(t Timing, ns int64) {
+	s.mu.Lock()
+	s.hists[t].Record(ns, 1)
+	s.mu.Unlock()
 }
 
 // acquired describes an acquire that got its lock; times are in ns.
@@ -102,17 +60,17 @@ func (s *shard) acquiredLocked(g acquired) {
 		s.counts.Fenced++
 		s.counts.Fences += g.fences
 	}
-	s.hists.Acquire.Record(g.acquire, 1)
+	s.hists[AcquireTime].Record(g.acquire, 1)
 	s.openLocked(g.wait, g.lag, g.acquire)
 	if g.used >= 0 {
-		s.hists.Used.Record(g.used, 1)
+		s.hists[ValidityUsedTime].Record(g.used, 1)
 	}
 	switch {
 	case g.handover < 0:
 	case g.remote:
-		s.hists.Remote.Record(g.handover, 1)
+		s.hists[RemoteHandoverTime].Record(g.handover, 1)
 	default:
-		s.hists.Handover.Record(g.handover, 1)
+		s.hists[HandoverTime].Record(g.handover, 1)
 	}
 }
 
@@ -122,9 +80,9 @@ func (s *shard) openLocked(wait, lag, service int64) {
 	if wait < 0 {
 		return
 	}
-	s.hists.Response.Record(wait+service, 1)
-	s.hists.Wait.Record(wait, 1)
-	s.hists.Lag.Record(lag, 1)
+	s.hists[ResponseTime].Record(wait+service, 1)
+	s.hists[WaitTime].Record(wait, 1)
+	s.hists[LagTime].Record(lag, 1)
 }
 
 // failedLocked counts an operation that never got its lock. response is the time it had been
@@ -133,7 +91,7 @@ func (s *shard) failedLocked(c Totals, response int64) {
 	c.Failed++
 	s.counts.add(c)
 	if response >= 0 {
-		s.hists.Response.RecordAtLeast(response, 1)
+		s.hists[ResponseTime].RecordAtLeast(response, 1)
 	}
 }
 
@@ -150,7 +108,7 @@ type released struct {
 // a cycle alone, since Acquired lacks it. Without such cycles the first seconds would seem
 // slow: for the length of a hold, nothing would end.
 func (s *shard) releasedLocked(l released, err error) {
-	switch h := s.hists.Hold; {
+	switch h := s.hists[HoldTime]; {
 	case h == nil || l.warm:
 	case l.cut:
 		h.RecordAtLeast(l.hold, 1)
@@ -161,8 +119,8 @@ func (s *shard) releasedLocked(l released, err error) {
 	case l.cut:
 	case err == nil:
 		s.cycles++
-		s.hists.Release.Record(l.release, 1)
-		s.hists.Cycle.Record(l.acquire+l.release, 1)
+		s.hists[ReleaseTime].Record(l.release, 1)
+		s.hists[CycleTime].Record(l.acquire+l.release, 1)
 	case !l.warm:
 		s.counts.Errors++
 	}
@@ -226,8 +184,8 @@ func (r *recorder) swap() (c Totals, cycles int64) {
 func (r *recorder) rotate() Interval {
 	c, cycles := r.swap()
 	for _, full := range r.spare {
-		r.interval.Merge(cmp.Or(full.Response, full.Cycle)) // as Result.Headline
-		r.total.each(full, func(into, from *Histogram) {
+		r.interval.Merge(cmp.Or(full[ResponseTime], full[CycleTime])) // as Result.Headline
+		r.total.each(&full, func(into, from *Histogram) {
 			into.Merge(from)
 			from.reset()
 		})
@@ -254,7 +212,7 @@ func (r *recorder) rotate() Interval {
 // forget drops what was counted until the last swap: the warm-up is over.
 func (r *recorder) forget() {
 	for _, h := range append(r.spare, r.total) {
-		h.each(h, func(h, _ *Histogram) { h.reset() })
+		h.each(&h, func(h, _ *Histogram) { h.reset() })
 	}
 	r.counts, r.cycles = Totals{}, 0
 }

@@ -111,39 +111,6 @@ func (t *Totals) add(u Totals) {
 	t.FenceSecondTrips += u.FenceSecondTrips
 }
 
-// Latencies of operations that got their lock; Response is of all. An absent one was not
-// measured.
-type Latencies struct {
-	// Response is intended start to held, of all operations offered, but for those that were
-	// refused and have not failed. One that failed is censored: its response is at least its
-	// wait. Open loop only.
-	Response *Summary `json:"response,omitempty"`
-	Wait     *Summary `json:"wait,omitempty"` // intended start to actual start; open loop only
-	Service  *Summary `json:"service"`        // actual start to held
-	Acquire  *Summary `json:"acquire"`        // the same as service, under the name of the call
-	Release  *Summary `json:"release"`        // Release called to its verdict
-	Cycle    *Summary `json:"cycle"`          // acquire and release, without hold and think
-	// Handover is from the last holder's call of Release to the return of an Acquire that
-	// was waiting: the time that the lock itself adds. Only if workers share names.
-	// HandoverRemote is the same with the last holder in another process.
-	Handover       *Summary `json:"handover,omitempty"`
-	HandoverRemote *Summary `json:"handover_remote,omitempty"`
-	Extend         *Summary `json:"extend,omitempty"` // with a mix that extends; no part of the cycle
-	// Hold is from the return of Acquire to the call of Release, late wake-ups included. A
-	// hold cut off by the end of the drain is censored. Only with Config.Hold.
-	Hold *Summary `json:"hold,omitempty"`
-	// Uncontended is the acquire of a name that no worker wants, one at a time, now and then,
-	// beside the load. Only if workers share names.
-	Uncontended *Summary `json:"uncontended,omitempty"`
-	// ValidityUsed is the part of the validity that was used up when Acquire returned: the
-	// time since the winning attempt began. Only of lockers that are an Allower, and not of locks
-	// that another process may have passed on with a short lease.
-	ValidityUsed *Summary `json:"validity_used,omitempty"`
-	// Lag is how late the generator began an operation for which a worker stood ready. Open
-	// loop only; it is part of Wait.
-	Lag *Summary `json:"lag,omitempty"`
-}
-
 // Summary has the figures of one Histogram. All are 0 when Count is 0. Values have 3 digits
 // between 1 ns and 1 hour; a longer one counts as 1 hour.
 type Summary struct {
@@ -368,4 +335,4 @@ func (v Valid) String() string {
 func (r *Result) Interrupted() bool { return r.Valid.Has(ReasonInterrupted) }
 
 // Headline returns the latency that comparisons use: response in an open loop, else cycle.
-func (r *Result) Headline() *Summary { return cmp.Or(r.Latency.Response, r.Latency.Cycle) }
+func (r *Result) Headline() *Summary { return cmp.Or(r.Latency[ResponseTime], r.Latency[CycleTime]) }

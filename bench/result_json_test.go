@@ -30,12 +30,12 @@ func TestAResultKeepsItsShape(t *testing.T) {
 	virtual(t, nil, slow{acquire: takes(2 * time.Millisecond), release: time.Millisecond}, cfg, func(t *testing.T, r *Result, err error) {
 		require.NoError(t, err)
 		r.Client = Client{CPUNsPerOp: 1234.5, AllocsPerOp: 6, GCP99Ns: 81920}
-		l := r.Latency
-		for _, s := range []*Summary{l.Response, l.Wait, l.Lag, l.Service, l.Release, l.Cycle} {
-			require.NotEmpty(t, s.HDR)
-			s.HDR = "HISTF" // the rest depends on how this Go compresses
+		for _, s := range r.Latency {
+			if s != nil {
+				require.NotEmpty(t, s.HDR)
+				s.HDR = "HISTF" // the rest depends on how this Go compresses
+			}
 		}
-		l.Acquire.HDR = l.Service.HDR
 		b, err := json.MarshalIndent(r, "", "  ")
 		require.NoError(t, err)
 		golden(t, "result.json", append(b, '\n'))

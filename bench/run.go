@@ -146,8 +146,7 @@ func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *
 	}
 	stalls = watchStalls(r.cfg.procs(), time.Duration(r.now()-from))
 	if r.waits {
-		part.Uncontended = NewHistogram()
-		done.Go(func() { r.uncontended(part.Uncontended) })
+		done.Go(r.uncontended)
 	}
 	first := time.Second
 	for ; r.joins && from+int64(first) < r.now() && first < r.cfg.Duration-pointLeast; first += time.Second {

@@ -46,12 +46,12 @@ func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
 		require.InDelta(t, 4000, r.Totals.Acquired, 8)
 		require.Equal(t, r.Totals.Started, r.Totals.Offered)
 		require.InDelta(t, r.Totals.Acquired, r.Totals.Started, 4)
-		require.Equal(t, r.Latency.Cycle.Count, r.Totals.Acquired)
-		require.InEpsilon(t, 3e6, r.Latency.Acquire.Mean, 0.001)
-		require.InEpsilon(t, 1e6, r.Latency.Release.P["50"], 0.001)
-		require.InEpsilon(t, 4e6, r.Latency.Cycle.P["99.99"], 0.001)
-		require.Equal(t, r.Latency.Acquire, r.Latency.Service)
-		require.Nil(t, r.Latency.Response)
+		require.Equal(t, r.Latency[CycleTime].Count, r.Totals.Acquired)
+		require.InEpsilon(t, 3e6, r.Latency[AcquireTime].Mean, 0.001)
+		require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].P["50"], 0.001)
+		require.InEpsilon(t, 4e6, r.Latency[CycleTime].P["99.99"], 0.001)
+		require.Equal(t, r.Latency[AcquireTime], r.Latency[AcquireTime])
+		require.Nil(t, r.Latency[ResponseTime])
 		require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
 		require.EqualValues(t, 3*ms, r.Fairness.MaxWaitNs)
 		require.Len(t, r.Series, 4)
@@ -60,7 +60,7 @@ func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
 			require.InDelta(t, i+1, p.TS, 0.0016)
 			cycles += p.Cycles
 		}
-		require.Equal(t, r.Latency.Cycle.Count, cycles+r.Drain.Cycles)
+		require.Equal(t, r.Latency[CycleTime].Count, cycles+r.Drain.Cycles)
 		require.InDelta(t, 4.004, r.Drain.TS, 1e-6)
 		require.EqualValues(t, 4, r.Drain.Cycles, "one of each worker, and in no rate")
 		require.InDelta(t, 1000, r.AcquiredPerS, 2)
@@ -80,7 +80,7 @@ func TestWarmupLeavesNoTrace(t *testing.T) {
 	cfg := Config{Workers: 1, Duration: time.Second, Warmup: 1500 * time.Millisecond, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.Zero(t, r.Totals.Errors)
-		require.InEpsilon(t, 1e6, r.Latency.Cycle.Max, 0.001)
+		require.InEpsilon(t, 1e6, r.Latency[CycleTime].Max, 0.001)
 		require.EqualValues(t, ms, r.Fairness.MaxWaitNs)
 		require.Equal(t, []string{"acquire: cold"}, r.ErrorSamples)
 	})
@@ -91,8 +91,8 @@ func TestHoldAndThinkAreNotLatency(t *testing.T) {
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Hold: Fixed(3 * time.Millisecond), Think: Fixed(5 * time.Millisecond)}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.InDelta(t, 100, r.ThroughputPerS, 1)
-		require.InEpsilon(t, 2e6, r.Latency.Cycle.Max, 0.001)
-		require.InEpsilon(t, 1e6, r.Latency.Release.Max, 0.001)
+		require.InEpsilon(t, 2e6, r.Latency[CycleTime].Max, 0.001)
+		require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].Max, 0.001)
 	})
 }
 
@@ -101,7 +101,7 @@ func TestLongHoldIsReleasedWhenTheRunEnds(t *testing.T) {
 	cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Hour, Hold: Fixed(time.Hour), KeyPrefix: "k"}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.EqualValues(t, 2, r.Totals.Acquired)
-		require.Zero(t, r.Latency.Cycle.Count)
+		require.Zero(t, r.Latency[CycleTime].Count)
 		require.InDelta(t, 1, r.DurationS, 1e-6)
 		require.Empty(t, l.held["k0"])
 		require.Empty(t, l.held["k1"])
@@ -207,7 +207,7 @@ func TestTheMeasuredTimeBeginsWhenTheWarmUpShouldHaveEnded(t *testing.T) {
 		require.InDelta(t, 3*time.Second, time.Since(begin), 1e6+1)
 		require.Equal(t, 2.0, res.DurationS)
 		require.InDelta(t, 200, res.Totals.Offered, 1)
-		require.InDelta(t, 500*ms, res.Latency.Response.Max, 2e6)
+		require.InDelta(t, 500*ms, res.Latency[ResponseTime].Max, 2e6)
 		require.Len(t, res.Series, 2)
 		require.Equal(t, 1.0, res.Series[0].TS)
 	})
@@ -230,7 +230,7 @@ func TestNothingIsForgottenThatEndedAfterTheWarmUp(t *testing.T) {
 	require.EqualValues(t, 2, i.Cycles)
 	require.EqualValues(t, 2, rec.cycles)
 	require.EqualValues(t, 2, rec.counts.Acquired)
-	require.EqualValues(t, 2, rec.total.Cycle.Count())
+	require.EqualValues(t, 2, rec.total[CycleTime].Count())
 }
 
 func TestWaitOfOneCallDoesNotCutTheNext(t *testing.T) {
@@ -290,7 +290,7 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 				require.True(t, r.Interrupted())
 				require.Equal(t, []Reason{{Kind: ReasonInterrupted}}, r.Valid.Reasons)
 				require.InDelta(t, c.wantS, r.DurationS, 1e-6)
-				require.InDelta(t, c.cycles, r.Latency.Cycle.Count, 1)
+				require.InDelta(t, c.cycles, r.Latency[CycleTime].Count, 1)
 				require.Zero(t, r.Totals.Errors)
 			})
 		})
@@ -342,8 +342,8 @@ func TestOpenLoopMeetsItsRate(t *testing.T) {
 		require.InDelta(t, 2000, r.Totals.Offered, 1)
 		require.Equal(t, r.Totals.Offered, r.Totals.Started)
 		require.InDelta(t, 1000, r.ThroughputPerS, 3)
-		require.InEpsilon(t, 2e6, r.Latency.Response.P["99"], 0.001)
-		require.InEpsilon(t, 2e6, r.Latency.Service.P["99"], 0.001)
+		require.InEpsilon(t, 2e6, r.Latency[ResponseTime].P["99"], 0.001)
+		require.InEpsilon(t, 2e6, r.Latency[AcquireTime].P["99"], 0.001)
 	})
 }
 
@@ -358,7 +358,7 @@ func TestRateThatCannotBeMetIsSaid(t *testing.T) {
 		require.InDelta(t, 800, r.Totals.Offered, 1)
 		require.InDelta(t, 400, r.Totals.Started, 4)
 		require.InDelta(t, 200, r.ThroughputPerS, 4, "the warm-up's backlog is not worked off in the measured time")
-		require.Greater(t, r.Latency.Response.Max, 900*ms)
+		require.Greater(t, r.Latency[ResponseTime].Max, 900*ms)
 	})
 }
 
@@ -382,9 +382,9 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 		require.NoError(t, err)
 
 		require.True(t, open.Valid.OK, open.Valid.Reasons)
-		require.Greater(t, open.Latency.Response.P["99"], 50*ms)
-		require.Less(t, open.Latency.Service.P["99"], ms)
-		require.Less(t, closed.Latency.Service.P["99"], ms)
+		require.Greater(t, open.Latency[ResponseTime].P["99"], 50*ms)
+		require.Less(t, open.Latency[AcquireTime].P["99"], ms)
+		require.Less(t, closed.Latency[AcquireTime].P["99"], ms)
 	})
 }
 
@@ -468,5 +468,5 @@ func TestRealOpenLoopStartsArrivalsOnTime(t *testing.T) {
 	require.InDelta(t, 2000*r.DurationS, r.Totals.Offered, 200)
 	stalled := r.Client.Stall.Max // a busy machine delays everything by a stall
 	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 200+2000*float64(stalled)/1e9)
-	require.Less(t, r.Latency.Response.P["50"], 100*ms+stalled)
+	require.Less(t, r.Latency[ResponseTime].P["50"], 100*ms+stalled)
 }

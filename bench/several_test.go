@@ -142,7 +142,7 @@ func TestANameThatFailsIsAnErrorThoughOtherNamesAreHeld(t *testing.T) {
 			require.NoError(t, err)
 			require.Greater(t, res.Totals.Acquired, int64(300))
 			require.Zero(t, res.Totals.Failed, "it holds a name")
-			require.Greater(t, res.Latency.Release.Count, int64(300), "and releases it")
+			require.Greater(t, res.Latency[ReleaseTime].Count, int64(300), "and releases it")
 			if want {
 				require.InDelta(t, res.Totals.Acquired, res.Totals.Errors, 0, "one a call, except at the end of the drain")
 				require.Equal(t, []string{"acquire: no quorum"}, res.ErrorSamples)

@@ -282,16 +282,16 @@ func TestAuditOfARunSeesWhatReadersAndWritersMustNot(t *testing.T) {
 			require.Zero(t, r.Safety.FenceViolations)
 			require.Greater(t, c.most, 2, "readers at once")
 			require.InEpsilon(t, 0.2, float64(r.Totals.Fenced)/float64(r.Totals.Acquired), 0.2, "the writers")
-			require.Positive(t, r.Latency.Handover.Count)
-			require.LessOrEqual(t, r.Latency.Handover.Count, r.Totals.Fenced, "to writers only")
+			require.Positive(t, r.Latency[HandoverTime].Count)
+			require.LessOrEqual(t, r.Latency[HandoverTime].Count, r.Totals.Fenced, "to writers only")
 		})
 	}
 	c := newCrowd("joins")
 	virtual(t, nil, c, crowded(ReadWrite(100)), func(t *testing.T, r *Result, err error) {
 		require.False(t, r.Safety.Violated(), "nobody writes")
 		require.Zero(t, r.Totals.Fenced)
-		require.Nil(t, r.Latency.Handover)
-		require.Nil(t, r.Latency.Uncontended)
+		require.Nil(t, r.Latency[HandoverTime])
+		require.Nil(t, r.Latency[UncontendedTime])
 	})
 	virtual(t, nil, newCrowd(""), crowded(ReadWrite(0)), func(t *testing.T, r *Result, err error) {
 		require.False(t, r.Safety.Violated())
@@ -447,7 +447,7 @@ func TestAuditOfARunSeesOneHolderTooMany(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, violated, r.Safety.Violated(), slots)
 			require.Greater(t, r.Totals.Acquired, int64(500))
-			require.Nil(t, r.Latency.Handover, "nobody hands over to a certain one")
+			require.Nil(t, r.Latency[HandoverTime], "nobody hands over to a certain one")
 		})
 	}
 }

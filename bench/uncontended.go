@@ -14,11 +14,11 @@ import (
 const uncontendedGap = 20 * time.Millisecond
 
 // uncontended acquires and releases a name that no worker wants, with the locker of the run
-// and beside its load. hist shows the cost of an acquire without anybody to wait for;
+// and beside its load. UncontendedTime shows the cost of an acquire without anybody to wait for;
 // hand-overs are compared with it. Lost validity and second round trips for fences count them
 // too, since the locker counts those of all its callers; no other figure does. uncontended
 // returns when the measured time ends or the locker panics.
-func (r *runner) uncontended(hist *Histogram) {
+func (r *runner) uncontended() {
 	defer r.caught()
 	name := r.cfg.KeyPrefix + "uncontended:" + strconv.Itoa(r.cfg.proc)
 	random := newRNG(r.cfg.Seed, r.cfg.stream(streamUncontended))
@@ -38,7 +38,7 @@ func (r *runner) uncontended(hist *Histogram) {
 		took := r.now() - begin
 		if err == nil { // workers meet and count the same errors
 			if r.phase.Load() == measuring {
-				hist.Record(took, 1)
+				r.rec.shard(0).record(UncontendedTime, took)
 			}
 			_ = held.Release(r.relCtx)
 		}

@@ -84,11 +84,11 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 // LagShare returns the generator's lag over the response, both at the p99. It returns 0 in a
 // closed loop, and for a lag of up to 1 ms.
 func (r *Result) LagShare() float64 {
-	lag := r.Latency.Lag
+	lag := r.Latency[LagTime]
 	if lag == nil || lag.P["99"] <= int64(lagFloor) {
 		return 0
 	}
-	return float64(lag.P["99"]) / float64(r.Latency.Response.P["99"])
+	return float64(lag.P["99"]) / float64(r.Latency[ResponseTime].P["99"])
 }
 
 // Outage returns the longest stretch of whole seconds without acquisitions, if chance, holds,
@@ -110,7 +110,7 @@ func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 	}
 	length := toS - fromS
 	busy := 3 * cfg.Think.Mean().Seconds()
-	if h := r.Latency.Hold; h != nil {
+	if h := r.Latency[HoldTime]; h != nil {
 		busy += time.Duration(h.Max).Seconds()
 	}
 	if acquired == 0 || longest < outageLeast || length <= busy || float64(acquired)*length < outageMisses*(end-length) {

@@ -16,7 +16,7 @@ func TestTheLagCountsFromOneMillisecond(t *testing.T) {
 		want          float64
 	}{{ms, ms, 0}, {ms / 2, ms, 0}, {2 * ms, 8 * ms, 0.25}, {9 * ms, 9 * ms, 1}} {
 		r := &Result{Latency: Latencies{
-			Lag: &Summary{P: map[string]int64{"99": c.lag}}, Response: &Summary{P: map[string]int64{"99": c.response}},
+			LagTime: &Summary{P: map[string]int64{"99": c.lag}}, ResponseTime: &Summary{P: map[string]int64{"99": c.response}},
 		}}
 		require.Equal(t, c.want, r.LagShare())
 	}
@@ -105,7 +105,7 @@ func TestWhoHoldsOrPausesForLongMakesNoOutage(t *testing.T) {
 		{name: "an outage after a stop", series: series(90, 0, 0, 0, 0, 90), stall: Peak{AtNs: 1100 * ms, Ns: 1800 * ms}, from: 3, to: 5},
 		{name: "a stop in an outage", series: series(90, 0, 0, 0, 0, 90), stall: Peak{AtNs: 1900 * ms, Ns: 500 * ms}, from: 1, to: 5},
 	} {
-		r := &Result{Series: c.series, Latency: Latencies{Hold: &Summary{Max: int64(c.hold)}}, Client: Client{Stall: &Summary{Peaks: &Peaks{All: []Peak{c.stall}}}}}
+		r := &Result{Series: c.series, Latency: Latencies{HoldTime: &Summary{Max: int64(c.hold)}}, Client: Client{Stall: &Summary{Peaks: &Peaks{All: []Peak{c.stall}}}}}
 		from, to, found := r.Outage(Config{Think: c.think, Op: c.op})
 		require.Equal(t, c.to > 0, found, c.name)
 		require.Equal(t, [2]float64{c.from, c.to}, [2]float64{from, to}, c.name)

@@ -169,9 +169,7 @@ func (w *worker) operate(a arrival) {
 			if took, err = w.extend(held); err != nil {
 				call = "extend"
 			} else if a.measured {
-				w.shard.mu.Lock()
-				w.shard.hists.Extend.Record(took, 1)
-				w.shard.mu.Unlock()
+				w.shard.record(ExtendTime, took)
 			}
 		}
 		w.sleep(hold, r.stop)

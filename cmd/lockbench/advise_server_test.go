@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
@@ -92,7 +93,7 @@ func TestAdviceOfLiveMasters(t *testing.T) {
 	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 	require.Equal(t, "advise", doc.Config.Command)
-	require.Positive(t, doc.Results[0].Latency.ValidityUsed.Count)
+	require.Positive(t, doc.Results[0].Latency[bench.ValidityUsedTime].Count)
 	require.Equal(t, 30*time.Second, doc.Advice.Config.TTL, "up to MaxTTL")
 	require.Positive(t, doc.Advice.Outage.N, "probes")
 }
@@ -121,7 +122,7 @@ func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples(), again)
 		require.Contains(t, doc.Config.Args, "--hold=file:"+holds)
-		require.GreaterOrEqual(t, doc.Results[0].Latency.Hold.Min, int64(990*time.Microsecond))
+		require.GreaterOrEqual(t, doc.Results[0].Latency[bench.HoldTime].Min, int64(990*time.Microsecond))
 	}
 	doc, err := result.Read(strings.NewReader(advice))
 	require.NoError(t, err)

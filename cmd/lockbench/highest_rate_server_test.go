@@ -59,7 +59,7 @@ func tried(t *testing.T, rate float64, n int64) (result.RateTried, []*bench.Resu
 	h := &highest{plan: &plan.Plan{Load: bench.Config{Duration: 2 * time.Second}, Objectives: []result.Objective{o}}}
 	lock := runner(func(cfg bench.Config) *bench.Result {
 		s := &bench.Summary{Count: int64(cfg.Rate*cfg.Duration.Seconds()) / n, P: map[string]int64{"99": int64(time.Millisecond)}}
-		return &bench.Result{DurationS: cfg.Duration.Seconds(), Latency: bench.Latencies{Response: s}, Valid: bench.Valid{OK: true}}
+		return &bench.Result{DurationS: cfg.Duration.Seconds(), Latency: bench.Latencies{bench.ResponseTime: s}, Valid: bench.Valid{OK: true}}
 	})
 	at := session.Target{Name: "a", Load: bench.Config{Rate: rate}, Open: func(context.Context) (session.Runner, error) { return lock, nil }}
 	var tried result.RateTried

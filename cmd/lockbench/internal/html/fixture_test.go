@@ -49,8 +49,8 @@ func full(impl string, round int, speed float64) *bench.Result {
 		},
 		ThroughputPerS: 1990 * speed,
 		Latency: bench.Latencies{
-			Response: at(900e3), Wait: at(40e3), Service: at(700e3), Acquire: at(700e3), Release: at(300e3), Cycle: at(1.1e6),
-			Handover: at(150e3), HandoverRemote: at(210e3), Hold: at(2e6), Uncontended: at(350e3), Lag: at(4e3),
+			bench.ResponseTime: at(900e3), bench.WaitTime: at(40e3), bench.AcquireTime: at(700e3), bench.ReleaseTime: at(300e3), bench.CycleTime: at(1.1e6),
+			bench.HandoverTime: at(150e3), bench.RemoteHandoverTime: at(210e3), bench.HoldTime: at(2e6), bench.UncontendedTime: at(350e3), bench.LagTime: at(4e3),
 		},
 		Fairness: bench.Fairness{Jain: 0.962, MaxWaitNs: 48e6, MeanWaitNs: 1_100_000, PerProc: []int64{30_100, 29_600}},
 		Client: bench.Client{

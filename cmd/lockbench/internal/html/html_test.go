@@ -27,13 +27,13 @@ func page(t *testing.T, doc result.Document, more ...view.Block) string {
 // documents returns one document of each kind.
 func documents() map[string]result.Document {
 	closed := full("muxlock", 1, 1)
-	closed.Latency.Response, closed.Latency.Wait, closed.Latency.Lag = nil, nil, nil
-	closed.Latency.Handover, closed.Latency.HandoverRemote = nil, nil
+	closed.Latency[bench.ResponseTime], closed.Latency[bench.WaitTime], closed.Latency[bench.LagTime] = nil, nil, nil
+	closed.Latency[bench.HandoverTime], closed.Latency[bench.RemoteHandoverTime] = nil, nil
 	closedDoc := document("run", closed)
 	closedDoc.Config.Rate = 0
 	zeros := &bench.Result{Impl: "muxlock", Round: 1, Series: []bench.Point{{}, {TS: 1}}, PerMaster: []bench.Master{{Addr: "a:1"}}}
 	none := &bench.Summary{Unit: "ns", P: map[string]int64{}}
-	zeros.Latency = bench.Latencies{Service: none, Acquire: none, Release: none, Cycle: none, Handover: none}
+	zeros.Latency = bench.Latencies{bench.AcquireTime: none, bench.ReleaseTime: none, bench.CycleTime: none, bench.HandoverTime: none}
 	zeros.Invalidate(bench.ReasonNothing, "")
 	return map[string]result.Document{
 		"run":     document("run", full("muxlock", 1, 1)),
@@ -140,7 +140,7 @@ func TestAPageShowsWhatNeverGotItsLock(t *testing.T) {
 	h := bench.NewHistogram()
 	h.Record(1e6, 9_000)
 	h.RecordAtLeast(50e6, 1_000)
-	r.Latency.Response = h.Summary()
+	r.Latency[bench.ResponseTime] = h.Summary()
 	r.Totals.Unfinished, r.Drain = 7, &bench.Point{TS: 32, Acquired: 5, Unfinished: 7, P99Ns: 60e6, P99AtLeast: true}
 	r.SLO = []bench.SLO{{Text: "response.p99<200ms", Unit: bench.UnitNs, Value: 50e6, Limit: 200e6, AtLeast: true}}
 	text := page(t, document("run", r))

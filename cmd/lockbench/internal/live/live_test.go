@@ -30,7 +30,7 @@ func news() (all []bench.Progress) {
 	phase(true, 2)
 	phase(false, 4)
 	add(bench.Progress{Elapsed: 4 * time.Second, Total: 4 * time.Second, Result: &bench.Result{
-		ThroughputPerS: 4000, Latency: bench.Latencies{Cycle: &bench.Summary{Count: 1000, P: map[string]int64{"50": 1e6, "99": 2e6}}},
+		ThroughputPerS: 4000, Latency: bench.Latencies{bench.CycleTime: &bench.Summary{Count: 1000, P: map[string]int64{"50": 1e6, "99": 2e6}}},
 	}})
 	return all
 }

@@ -108,7 +108,7 @@ func TestATrialDrawsTheHoldsOfTheFile(t *testing.T) {
 	h.Record(int64(20*ms), 900)
 	h.Record(int64(500*ms), 100)
 	s := h.Summary()
-	r := &bench.Result{Impl: "muxlock", Round: 1, Masters: 3, DurationS: 60, Totals: bench.Totals{Acquired: 1000}, Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s, Hold: s}}
+	r := &bench.Result{Impl: "muxlock", Round: 1, Masters: 3, DurationS: 60, Totals: bench.Totals{Acquired: 1000}, Latency: bench.Latencies{bench.AcquireTime: s, bench.ReleaseTime: s, bench.CycleTime: s, bench.HoldTime: s}}
 	r.Client.Stall = &bench.Summary{}
 	load := write("load", result.NewDocument(result.Config{}, []*bench.Result{r}))
 	process := write("process", engine.Measurements{
@@ -133,7 +133,7 @@ func TestATrialDrawsTheHoldsOfTheFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		require.ErrorContains(t, fs.Set("hold", "file:"+file), want)
 	}
-	r.Latency.Hold = nil
+	r.Latency[bench.HoldTime] = nil
 	require.ErrorContains(t, fs.Set("hold", "file:"+write("none", result.NewDocument(result.Config{}, []*bench.Result{r}))), "has no holds")
 }
 

@@ -222,13 +222,13 @@ func (l *Load) result(elapsed time.Duration) *bench.Result {
 		ThroughputPerS: float64(n) / elapsed.Seconds(),
 		AcquiredPerS:   float64(n) / elapsed.Seconds(),
 		Latency: bench.Latencies{
-			Service: acquire.Summary(), Acquire: acquire.Summary(), Release: release.Summary(), Cycle: cycle.Summary(),
+			bench.AcquireTime: acquire.Summary(), bench.ReleaseTime: release.Summary(), bench.CycleTime: cycle.Summary(),
 		},
 		Fairness:     bench.Fairness{Jain: bench.Jain(shares), PerProc: []int64{n}},
 		Valid:        bench.Valid{OK: true, Reasons: []bench.Reason{}},
 		ErrorSamples: []string{},
 	}
-	r.Fairness.MaxWaitNs = r.Latency.Acquire.Max
+	r.Fairness.MaxWaitNs = r.Latency[bench.AcquireTime].Max
 	if n == 0 {
 		r.Invalidate(bench.ReasonNothing, "")
 	}

@@ -31,7 +31,7 @@ func WriteBench(w io.Writer, doc Document) error {
 			continue
 		}
 		h := r.Headline()
-		fmt.Fprintf(b, "BenchmarkCycle/%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t", name, doc.Env.GOMAXPROCS, r.Latency.Cycle.Count, 1e9/r.ThroughputPerS, r.ThroughputPerS)
+		fmt.Fprintf(b, "BenchmarkCycle/%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t", name, doc.Env.GOMAXPROCS, r.Latency[bench.CycleTime].Count, 1e9/r.ThroughputPerS, r.ThroughputPerS)
 		for _, p := range []string{"50", "99"} {
 			if !slices.Contains(h.AtLeast, p) {
 				fmt.Fprintf(b, "%d p%s-ns\t", h.P[p], p)
@@ -49,7 +49,7 @@ func leftOut(r *bench.Result) string {
 		return fmt.Sprintf("%d overlaps, %d fence violations", r.Safety.Overlaps, r.Safety.FenceViolations)
 	case !r.Valid.OK:
 		return strings.Join(strings.Fields("not valid: "+r.Valid.String()), " ")
-	case r.Latency.Cycle.Count == 0 || r.ThroughputPerS == 0:
+	case r.Latency[bench.CycleTime].Count == 0 || r.ThroughputPerS == 0:
 		return "no cycle was finished"
 	}
 	return ""

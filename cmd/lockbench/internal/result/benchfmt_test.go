@@ -36,7 +36,7 @@ func benched() *bench.Result {
 	s := &bench.Summary{Count: 1000, P: map[string]int64{"50": 2000895, "99": 2000895}}
 	return &bench.Result{
 		Impl: "muxlock", Masters: 5, Workers: 4, ThroughputPerS: 1e9 / 4003500.0,
-		Latency: bench.Latencies{Response: s, Cycle: s}, Client: bench.Client{CPUNsPerOp: 1234.25, AllocsPerOp: 6},
+		Latency: bench.Latencies{bench.ResponseTime: s, bench.CycleTime: s}, Client: bench.Client{CPUNsPerOp: 1234.25, AllocsPerOp: 6},
 		Keys: 4, Valid: bench.Valid{OK: true},
 	}
 }
@@ -60,7 +60,7 @@ func TestBenchLinesAreWhatBenchstatReads(t *testing.T) {
 
 func TestARunThatShowsNothingIsLeftOutWithTheReason(t *testing.T) {
 	for want, spoil := range map[string]func(*bench.Result){
-		"no cycle was finished":          func(r *bench.Result) { r.Latency.Cycle = &bench.Summary{} },
+		"no cycle was finished":          func(r *bench.Result) { r.Latency[bench.CycleTime] = &bench.Summary{} },
 		"2 overlaps, 0 fence violations": func(r *bench.Result) { r.Safety.Overlaps = 2 },
 		"not valid: rate not met; nothing was acquired: a b": func(r *bench.Result) {
 			r.Valid = bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}, {Kind: bench.ReasonNothing, Detail: "a\nb"}}}

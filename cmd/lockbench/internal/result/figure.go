@@ -19,12 +19,13 @@ type Figure struct {
 	Name  string // in --slo: throughput, cycle.p99
 	Label string // head of a column: cycles/s
 	Unit  string // as in bench.SLO
+	More  bool   // more is better; else less is, or neither
 
 	read    func(*bench.Result) reading
-	needs   []need // a run must meet all of them to have the figure
-	audit   bool   // only of audited runs
-	counted bool   // a share of operations: the reading has part and whole
-	samples int64  // least whole that shows the figure; 0: no samples needed
+	needs   []bench.Need // a run must meet all of them to have the figure
+	audit   bool         // only of audited runs
+	counted bool         // a share of operations: the reading has part and whole
+	samples int64        // least whole that shows the figure; 0: no samples needed
 }
 
 // reading is the value of a figure in one result.
@@ -36,33 +37,24 @@ type reading struct {
 	part, whole int64  // of a latency, whole is the number of samples
 }
 
-// need is a condition on a run for some figures.
-type need struct {
-	met  func(bench.Config) bool
-	what string
-}
-
 var (
-	openLoop = need{func(c bench.Config) bool { return c.Rate > 0 }, "an open loop (--rate)"}
-	waiting  = need{bench.Config.Waits, "workers that wait for shared names (--keys)"}
-	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
-	extends  = need{func(c bench.Config) bool { return c.Op.Extends() }, "extends: --op mix:acquire-release=90,extend=10"}
-	holds    = need{func(c bench.Config) bool { return c.Hold.Mean() > 0 && c.Op != bench.Hold }, "locks that are held (--hold)"}
-	cycles   = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "cycles: --op hold has none"}
-	audit    = need{func(c bench.Config) bool { return c.Op != bench.Hold }, "an audit: --op hold has none"}
+	cycles = bench.Need{Met: notHold, What: "cycles: --op hold has none"}
+	audit  = bench.Need{Met: notHold, What: "an audit: --op hold has none"}
 )
 
+func notHold(c bench.Config) bool { return c.Op != bench.Hold }
+
 var figures = []Figure{
-	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }).in(cycles),
-	number("acquired_per_s", "holds/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).in(cycles),
+	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }).more().in(cycles),
+	number("acquired_per_s", "holds/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).more().in(cycles),
 	// The name is held for that share of the time: what is possible is all of it.
 	ratio("held_share", "time held", bench.UnitShare, "no time of holding was measured (--hold)", func(r *bench.Result) (float64, float64) {
-		if r.Latency.Hold == nil {
+		if r.Latency[bench.HoldTime] == nil {
 			return 0, 0
 		}
-		return r.AcquiredPerS * r.Latency.Hold.Mean / 1e9, float64(r.Keys)
-	}).in(waiting, holds),
-	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
+		return r.AcquiredPerS * r.Latency[bench.HoldTime].Mean / 1e9, float64(r.Keys)
+	}).more().in(bench.Waiting, bench.Holds),
+	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }).more(),
 	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
 	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),
 	number("outlived", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Outlived) }),
@@ -75,7 +67,7 @@ var figures = []Figure{
 	// Goodput is acquired over offered operations, both per second of the measured time.
 	ratio("goodput", "", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
-	}).in(openLoop),
+	}).more().in(bench.OpenLoop),
 	ratio("fence_second_trip_rate", "fences that took a second round trip", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
 		return float64(r.Totals.FenceSecondTrips), float64(cmp.Or(r.Totals.Fences, r.Totals.Fenced))
 	}),
@@ -83,7 +75,7 @@ var figures = []Figure{
 	share("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Offered }),
 	share("timeout_rate", func(t bench.Totals) (int64, int64) { return t.Timeouts, t.Offered }),
 	share("refused_rate", func(t bench.Totals) (int64, int64) { return t.Refused, t.Offered }),
-	share("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
+	share("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }).in(bench.OpenLoop),
 	share("outlived_rate", func(t bench.Totals) (int64, int64) { return t.Outlived, t.Acquired }),
 	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostShare() }),
 }
@@ -136,7 +128,12 @@ func one(known bool) float64 {
 	return 0
 }
 
-func (f Figure) in(needs ...need) Figure {
+func (f Figure) more() Figure {
+	f.More = true
+	return f
+}
+
+func (f Figure) in(needs ...bench.Need) Figure {
 	f.needs = needs
 	return f
 }
@@ -175,7 +172,10 @@ func FindFigure(name string) (Figure, error) {
 	if clock, rest, ok := strings.Cut(statistic, "."); ok && which == "acquire" && slices.Contains([]string{"response", "wait", "service"}, clock) {
 		which, statistic = clock, rest
 	}
-	if i := slices.IndexFunc(Timings, func(t Timing) bool { return t.Name == which }); i >= 0 {
+	if which == "service" {
+		which = "acquire"
+	}
+	if i := slices.IndexFunc(Timings, func(t Timing) bool { return t.name == which }); i >= 0 {
 		f, err := Timings[i].Figure(statistic)
 		if err != nil {
 			return Figure{}, fmt.Errorf("%q: %w", name, err)
@@ -187,7 +187,7 @@ func FindFigure(name string) (Figure, error) {
 		plain = append(plain, f.Name)
 	}
 	for _, t := range Timings {
-		latencies, known = append(latencies, t.Name), append(known, t.Name+"."+cmp.Or(statistic, "p99"))
+		latencies, known = append(latencies, t.name), append(known, t.name+"."+cmp.Or(statistic, "p99"))
 	}
 	slices.Sort(plain)
 	slices.Sort(latencies)

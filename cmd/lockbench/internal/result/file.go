@@ -149,8 +149,8 @@ func whole(r *bench.Result) error {
 		return errors.New("is null")
 	case r.Impl == "":
 		return errors.New("has no impl")
-	case r.Latency.Service == nil || r.Latency.Acquire == nil || r.Latency.Release == nil || r.Latency.Cycle == nil:
-		return errors.New("lacks a latency: service, acquire, release or cycle")
+	case r.Latency[bench.AcquireTime] == nil || r.Latency[bench.ReleaseTime] == nil || r.Latency[bench.CycleTime] == nil:
+		return errors.New("lacks a latency: acquire, release or cycle")
 	case r.DurationS < 0:
 		return errors.New("has a negative duration_s")
 	}

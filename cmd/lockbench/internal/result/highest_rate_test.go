@@ -109,7 +109,7 @@ func judgedRate(t *testing.T, p99, stall time.Duration, count int64, reasons ...
 	o, err := ParseObjective("response.p99<5ms")
 	require.NoError(t, err)
 	r := &bench.Result{Valid: bench.Valid{OK: true}}
-	r.Latency.Response = &bench.Summary{Count: count, P: map[string]int64{"99": int64(p99)}}
+	r.Latency[bench.ResponseTime] = &bench.Summary{Count: count, P: map[string]int64{"99": int64(p99)}}
 	r.Client.Stall = &bench.Summary{Count: 300, P: map[string]int64{"99": int64(stall)}}
 	for _, reason := range reasons {
 		r.Invalidate(reason, "details")

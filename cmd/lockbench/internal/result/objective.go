@@ -123,8 +123,8 @@ func (o Objective) String() string { return o.text }
 // and says what cfg lacks.
 func (o Objective) Possible(cfg bench.Config) error {
 	for _, need := range o.figure.needs {
-		if !need.met(cfg) {
-			return wrong("%s needs %s", o.text, need.what)
+		if !need.Met(cfg) {
+			return wrong("%s needs %s", o.text, need.What)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func judged() *bench.Result {
 	return &bench.Result{
 		ThroughputPerS: 5000,
 		Totals:         bench.Totals{Offered: 1000, Started: 500, Errors: 1, Timeouts: 20, Refused: 300, Acquired: 98, LostValidity: 4, LateQuorum: 2},
-		Latency:        bench.Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &bench.Summary{}},
+		Latency:        bench.Latencies{bench.ResponseTime: s, bench.AcquireTime: s, bench.ReleaseTime: s, bench.CycleTime: &bench.Summary{}},
 		Fairness:       bench.Fairness{Jain: 0.9, MaxWaitNs: 77},
 		Client:         bench.Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
 	}
@@ -131,13 +131,13 @@ func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 		require.Contains(t, s.Reason, reason, text)
 	}
 	r := judged()
-	r.Latency.Response.Censored = 20
+	r.Latency[bench.ResponseTime].Censored = 20
 	o, _ := ParseObjective("response.p99<1h")
 	require.False(t, o.Judge(r).Pass, "a lower bound meets no upper limit")
 	r.Totals = bench.Totals{}
 	o, _ = ParseObjective("error_rate<1%")
 	require.Contains(t, o.Judge(r).Reason, "nothing was begun")
-	r.Latency.Response.HDR = ""
+	r.Latency[bench.ResponseTime].HDR = ""
 	o, _ = ParseObjective("response.p75<1s")
 	require.Contains(t, o.Judge(r).Reason, "keeps no such percentile")
 }

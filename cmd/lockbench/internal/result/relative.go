@@ -62,7 +62,7 @@ func RelativeTo(reference string, results []*bench.Result) []Relative {
 // relative compares the finished runs of one implementation with those of the reference.
 func relative(own, base []*bench.Result) Relative {
 	row := Relative{Impl: own[0].Impl, Reference: base[0].Impl, Load: LoadName(own[0].Setting[LoadSetting]), Latency: "cycle"}
-	if own[0].Latency.Response != nil {
+	if own[0].Latency[bench.ResponseTime] != nil {
 		row.Latency = "response"
 	}
 	var rounds [][2]*bench.Result

@@ -12,7 +12,7 @@ import (
 func ran(impl string, round int, throughput float64, p99 int64) *bench.Result {
 	return &bench.Result{
 		Impl: impl, Round: round, ThroughputPerS: throughput,
-		Latency: bench.Latencies{Cycle: &bench.Summary{Count: 1, P: map[string]int64{"50": p99 / 2, "99": p99}}},
+		Latency: bench.Latencies{bench.CycleTime: &bench.Summary{Count: 1, P: map[string]int64{"50": p99 / 2, "99": p99}}},
 		Client:  bench.Client{CPUNsPerOp: 100},
 		Valid:   bench.Valid{OK: true},
 	}
@@ -51,7 +51,7 @@ func TestRelativeOfNothingAcquiredIsStillJSON(t *testing.T) {
 
 func TestWhatAcquiredNothingHasNoRatioButOfItsThroughput(t *testing.T) {
 	nothing := ran("new", 1, 0, 0)
-	nothing.Latency.Cycle, nothing.Client = &bench.Summary{}, bench.Client{}
+	nothing.Latency[bench.CycleTime], nothing.Client = &bench.Summary{}, bench.Client{}
 	ref := ran("ref", 1, 100, 1000)
 	ref.Client.AllocsPerOp = 5
 	row := RelativeTo("ref", []*bench.Result{ref, nothing})[1]
@@ -64,7 +64,7 @@ func TestWhatAcquiredNothingHasNoRatioButOfItsThroughput(t *testing.T) {
 
 func TestALowerBoundInOneRoundLeavesNoRatio(t *testing.T) {
 	bounded := func(r *bench.Result) *bench.Result {
-		r.Latency.Cycle.Count, r.Latency.Cycle.Censored = 100, 5
+		r.Latency[bench.CycleTime].Count, r.Latency[bench.CycleTime].Censored = 100, 5
 		return r
 	}
 	for name, results := range map[string][]*bench.Result{

@@ -11,7 +11,7 @@ import (
 func swept(workers string, impl string, throughput float64, p99 int64) *bench.Result {
 	return &bench.Result{
 		Impl: impl, Setting: map[string]string{"workers": workers}, DurationS: 2, ThroughputPerS: throughput,
-		Totals: bench.Totals{Offered: 100}, Latency: bench.Latencies{Cycle: &bench.Summary{Count: 9, P: map[string]int64{"50": p99 / 2, "99": p99}}}, Valid: bench.Valid{OK: true},
+		Totals: bench.Totals{Offered: 100}, Latency: bench.Latencies{bench.CycleTime: &bench.Summary{Count: 9, P: map[string]int64{"50": p99 / 2, "99": p99}}}, Valid: bench.Valid{OK: true},
 	}
 }
 
@@ -40,6 +40,6 @@ func TestSweepOfNothingHasNoNull(t *testing.T) {
 	s := NewSweep(nil, nil)
 	require.NotNil(t, s.Params)
 	require.NotNil(t, s.Points)
-	empty := &bench.Result{Impl: "a", Latency: bench.Latencies{Cycle: &bench.Summary{}}}
+	empty := &bench.Result{Impl: "a", Latency: bench.Latencies{bench.CycleTime: &bench.Summary{}}}
 	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}}}, NewSweep(nil, []*bench.Result{empty}).Points)
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,31 +11,26 @@ import (
 
 // A Timing is one latency of a Result.
 type Timing struct {
-	Name  string // in JSON
 	Label string // for people
 	Of    func(*bench.Result) *bench.Summary
 
-	needs []need // as in Figure
+	name  string // in JSON
+	needs []bench.Need
 }
 
 // headline is the latency that comparisons use, see Result.Headline.
-var headline = Timing{Name: Headline, Label: Headline, Of: (*bench.Result).Headline}
+var headline = Timing{Label: Headline, Of: (*bench.Result).Headline, name: Headline}
 
-// Timings has all latencies, in the order of tables.
-var Timings = []Timing{
-	{"response", "response", func(r *bench.Result) *bench.Summary { return r.Latency.Response }, []need{openLoop}},
-	{"wait", "wait", func(r *bench.Result) *bench.Summary { return r.Latency.Wait }, []need{openLoop}},
-	{"lag", "lag", func(r *bench.Result) *bench.Summary { return r.Latency.Lag }, []need{openLoop}},
-	{"service", "service", func(r *bench.Result) *bench.Summary { return r.Latency.Service }, nil},
-	{"acquire", "acquire", func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }, nil},
-	{"release", "release", func(r *bench.Result) *bench.Summary { return r.Latency.Release }, nil},
-	{"cycle", "cycle", func(r *bench.Result) *bench.Summary { return r.Latency.Cycle }, nil},
-	{"extend", "extend", func(r *bench.Result) *bench.Summary { return r.Latency.Extend }, []need{extends}},
-	{"hold", "hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold }, []need{holds}},
-	{"handover", "hand-over", func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, []need{waiting}},
-	{"handover_remote", "from other process", func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, []need{waiting, procs}},
-	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, []need{waiting}},
-}
+// Timings has all latencies for people, in the order of tables. The validity used is for advice alone.
+var Timings = func() (all []Timing) {
+	labels := map[bench.Timing]string{bench.HandoverTime: "hand-over", bench.RemoteHandoverTime: "from other process"}
+	for _, t := range bench.Timings() {
+		if t != bench.ValidityUsedTime {
+			all = append(all, Timing{cmp.Or(labels[t], t.String()), func(r *bench.Result) *bench.Summary { return r.Latency[t] }, t.String(), t.Needs()})
+		}
+	}
+	return all
+}()
 
 // Figure returns the figure of a statistic of the latency: pNN, mean, min or max.
 func (t Timing) Figure(statistic string) (Figure, error) {
@@ -57,11 +53,11 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 		samples = bench.TailNeeds(p)
 	}
 	return Figure{
-		Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: bench.UnitNs, needs: t.needs, samples: samples,
+		Name: t.name + "." + statistic, Label: t.Label + " " + statistic, Unit: bench.UnitNs, needs: t.needs, samples: samples,
 		read: func(r *bench.Result) reading {
 			s := t.Of(r)
 			if s == nil || s.Count == 0 {
-				return reading{none: fmt.Sprintf("no %s was measured", t.Name)}
+				return reading{none: fmt.Sprintf("no %s was measured", t.name)}
 			}
 			now := of(s)
 			now.whole = s.Count

@@ -21,7 +21,7 @@ func Result(impl string, round int, perSecond float64) *bench.Result {
 	return &bench.Result{
 		Impl: impl, Round: round, Masters: 5, Workers: 64, DurationS: 5, ThroughputPerS: perSecond,
 		Totals:  bench.Totals{Acquired: 500},
-		Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s},
+		Latency: bench.Latencies{bench.AcquireTime: s, bench.ReleaseTime: s, bench.CycleTime: s},
 		Client:  bench.Client{CPUNsPerOp: 12_340, AllocsPerOp: 5.25},
 		Valid:   bench.Valid{OK: true, Reasons: []bench.Reason{}},
 	}

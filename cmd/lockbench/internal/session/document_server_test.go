@@ -30,7 +30,7 @@ func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
 	require.Equal(t, "redislock", ranked(impls, "redislock", results)[0])
 
 	for i, r := range results { // an open loop: the same throughput, the later the slower
-		r.Latency.Response = &bench.Summary{Count: 1000, P: map[string]int64{"50": int64(i)}}
+		r.Latency[bench.ResponseTime] = &bench.Summary{Count: 1000, P: map[string]int64{"50": int64(i)}}
 	}
 	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "rueidislock", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
 }

@@ -68,8 +68,10 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		err = errors.Join(err, wrong)
 		return t
 	}
-	m.Acquires = read(func(r *bench.Result) *bench.Summary { return cmp.Or(r.Latency.ValidityUsed, r.Latency.Acquire) })
-	m.Holds = read(func(r *bench.Result) *bench.Summary { return r.Latency.Hold })
+	m.Acquires = read(func(r *bench.Result) *bench.Summary {
+		return cmp.Or(r.Latency[bench.ValidityUsedTime], r.Latency[bench.AcquireTime])
+	})
+	m.Holds = read(func(r *bench.Result) *bench.Summary { return r.Latency[bench.HoldTime] })
 	m.Renewed = Count(nil, nil, kept)
 	return m, err
 }

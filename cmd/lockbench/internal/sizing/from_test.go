@@ -35,7 +35,7 @@ func once(times ...time.Duration) Times {
 
 // result is a minute in which muxlock acquired once.
 func result() *bench.Result {
-	return &bench.Result{Impl: "muxlock", Round: 1, Masters: 2, DurationS: 60, Totals: bench.Totals{Acquired: 1}, Latency: bench.Latencies{Acquire: summary(ms)},
+	return &bench.Result{Impl: "muxlock", Round: 1, Masters: 2, DurationS: 60, Totals: bench.Totals{Acquired: 1}, Latency: bench.Latencies{bench.AcquireTime: summary(ms)},
 		Client: bench.Client{Stall: &bench.Summary{Peaks: &bench.Peaks{}}}}
 }
 
@@ -44,11 +44,11 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 	cut.Record(int64(2*ms), 1)
 	cut.RecordAtLeast(int64(9*ms), 3)
 	a, b, other, idle := result(), result(), result(), result()
-	a.Latency = bench.Latencies{Acquire: summary(time.Hour), ValidityUsed: summary(ms, 3*ms), Release: summary(4 * ms), Hold: cut.Summary()}
+	a.Latency = bench.Latencies{bench.AcquireTime: summary(time.Hour), bench.ValidityUsedTime: summary(ms, 3*ms), bench.ReleaseTime: summary(4 * ms), bench.HoldTime: cut.Summary()}
 	a.Client.Stall = &bench.Summary{Max: int64(70 * ms), Peaks: &bench.Peaks{All: []bench.Peak{{AtNs: 5, Ns: 1}, {AtNs: 7, Ns: 8}}}}
 	a.Probe = &bench.Probe{Rows: [][]int64{{1, 2}, {3, 4, 5}, {6, -1}, {7, 8}}, AtNs: []int64{10, 20, 30}, Slow: []bench.Peak{{AtNs: 11, Ns: 12}}}
 	a.PerMaster = []bench.Master{{Clock: &bench.Clock{PPM: 1}}}
-	b.Latency = bench.Latencies{Acquire: summary(5 * ms), Release: &bench.Summary{HDR: "not read, since it has none"}}
+	b.Latency = bench.Latencies{bench.AcquireTime: summary(5 * ms), bench.ReleaseTime: &bench.Summary{HDR: "not read, since it has none"}}
 	b.Client.Stall = &bench.Summary{Peaks: &bench.Peaks{All: []bench.Peak{{AtNs: 9, Ns: int64(80 * ms)}}}}
 	b.Holding = &bench.Holding{Held: 40}
 	b.Probe = &bench.Probe{Rows: [][]int64{{9, 9}}, AtNs: []int64{40}, Slow: []bench.Peak{{AtNs: 13, Ns: -14}}}
@@ -67,7 +67,7 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 		Clocks: []bench.Clock{{PPM: 1}, {PPM: 2}, {PPM: 3}},
 	}, m, "rows of other masters or without their time do not count")
 
-	releases, err := timesOf([]*bench.Result{b, a}, func(r *bench.Result) *bench.Summary { return r.Latency.Release })
+	releases, err := timesOf([]*bench.Result{b, a}, func(r *bench.Result) *bench.Summary { return r.Latency[bench.ReleaseTime] })
 	require.NoError(t, err)
 	require.Equal(t, once(4*ms), releases, "in whichever order")
 
@@ -98,7 +98,7 @@ func TestResultsThatSayNothingAreRefused(t *testing.T) {
 	other, damaged, cut := result(), result(), result()
 	other.Impl = "another"
 	cut.Client.Stall = nil // else "the longest seen was 0s"
-	damaged.Latency.Acquire = &bench.Summary{Count: 1, HDR: "?"}
+	damaged.Latency[bench.AcquireTime] = &bench.Summary{Count: 1, HDR: "?"}
 	for text, r := range map[string]*bench.Result{
 		"no result in which muxlock acquired anything": other, "does not have the stalls": cut,
 	} {

@@ -289,11 +289,11 @@ func (w world) measured(t *testing.T, s seen) sizing.Measured {
 		return h.Summary()
 	}
 	r := &bench.Result{Impl: "muxlock", Round: 1, Masters: 3, DurationS: s.watched.Seconds(), Totals: bench.Totals{Acquired: int64(len(s.used))}, Valid: bench.Valid{OK: true}}
-	r.Latency.ValidityUsed, r.Client.Stall = of(s.used, 0), of(nil, 0)
+	r.Latency[bench.ValidityUsedTime], r.Client.Stall = of(s.used, 0), of(nil, 0)
 	if w.kept {
 		r.Holding = &bench.Holding{Held: s.kept}
 	} else if w.given == "" {
-		r.Latency.Hold = of(s.held, s.open)
+		r.Latency[bench.HoldTime] = of(s.held, s.open)
 	}
 	r.Probe = &bench.Probe{Rows: s.rows, AtNs: s.at, Slow: s.slow}
 	r.PerMaster = []bench.Master{{Addr: "b:1", Lost: s.unanswered}}

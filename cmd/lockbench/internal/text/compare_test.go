@@ -19,11 +19,11 @@ func loads(rounds int) result.Document {
 	add := func(load result.LoadName, impl string, round int, throughput float64, p50, p99 int64) {
 		r := resulttest.Result(impl, round, throughput)
 		r.Setting = map[string]string{result.LoadSetting: string(load)}
-		s := *r.Latency.Acquire
+		s := *r.Latency[bench.AcquireTime]
 		s.P = map[string]int64{"50": p50, "99": p99}
-		r.Latency.Acquire, r.AcquiredPerS = &s, throughput
+		r.Latency[bench.AcquireTime], r.AcquiredPerS = &s, throughput
 		if load == result.OneName {
-			r.Keys, r.Latency.Handover, r.Latency.Hold = 1, &s, &bench.Summary{Count: 1, Mean: 1e6}
+			r.Keys, r.Latency[bench.HandoverTime], r.Latency[bench.HoldTime] = 1, &s, &bench.Summary{Count: 1, Mean: 1e6}
 		}
 		results = append(results, r)
 	}

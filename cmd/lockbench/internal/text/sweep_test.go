@@ -30,7 +30,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	require.NotContains(t, text, "SLO", "settings are not put together")
 	require.NotContains(t, text, "hand-over")
 
-	results[0].Latency.Handover = resulttest.Summary(111_000)
+	results[0].Latency[bench.HandoverTime] = resulttest.Summary(111_000)
 	doc.Sweep = result.NewSweep(doc.Sweep.Params, results)
 	require.Regexp(t, `\n1 +muxlock .* 111us`, shown(t, "sweep", doc))
 	require.NotEmpty(t, shown(t, "sweep", result.Document{Sweep: result.NewSweep(nil, nil)}), "interrupted before anything")

@@ -27,13 +27,6 @@ func (b *Blocks) latencies(doc result.Document) {
 	}
 }
 
-// twice reports whether a timing repeats another one under a second name. service and acquire are
-// the same: an open loop shows service, a closed loop acquire.
-func twice(t result.Timing, r *bench.Result) bool {
-	open := r.Latency.Response != nil
-	return t.Name == "service" && !open || t.Name == "acquire" && open
-}
-
 // curve is one latency of one or several rounds.
 type curve struct {
 	name    string
@@ -59,7 +52,7 @@ func pooled(t result.Timing, name string, color int, results ...*bench.Result) *
 	parts := 0
 	for _, r := range results {
 		s := t.Of(r)
-		if s == nil || s.Count == 0 || twice(t, r) {
+		if s == nil || s.Count == 0 {
 			continue
 		}
 		parts, c.summary = parts+1, s

@@ -49,14 +49,14 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		b.Line("%s", fencesText(r))
 	}
 	b.Table(percentiles(timingsOf(r)))
-	if s := r.Latency.Response; s != nil && s.Censored > 0 {
+	if s := r.Latency[bench.ResponseTime]; s != nil && s.Censored > 0 {
 		b.Line("response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
 	}
 	if r.Totals.Late > 0 {
 		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
 	}
-	if r.Latency.Wait != nil {
-		b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
+	if r.Latency[bench.WaitTime] != nil {
+		b.Line("response = wait (due until begun by a worker) + acquire (begun until held); lag: what the generator itself adds to wait")
 	}
 	b.tail(r)
 	b.handovers(r)
@@ -122,7 +122,7 @@ func (b *Blocks) tail(r *bench.Result) {
 }
 
 // waits reports whether workers waited for each other at shared names.
-func waits(r *bench.Result) bool { return r.Latency.Handover != nil }
+func waits(r *bench.Result) bool { return r.Latency[bench.HandoverTime] != nil }
 
 // handovers explains hand-overs, if there were any.
 func (b *Blocks) handovers(results ...*bench.Result) {

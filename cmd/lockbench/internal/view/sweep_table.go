@@ -29,7 +29,7 @@ func (b *Blocks) sweep(doc result.Document) {
 // swept returns the figures of a sweep. The first one is for an open loop only.
 func swept(doc result.Document) []result.Figure {
 	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", failures, "handover.p50", "cpu_ns_per_op"}
-	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency.Response != nil }) {
+	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency[bench.ResponseTime] != nil }) {
 		names = names[1:]
 	}
 	return shown(doc, names)

@@ -17,7 +17,7 @@ func TestAMedianIsALowerBoundIfItMayBeHigher(t *testing.T) {
 			h.RecordAtLeast(ns, 500)
 		}
 		s := h.Summary()
-		return &bench.Result{Latency: bench.Latencies{Cycle: s}}
+		return &bench.Result{Latency: bench.Latencies{bench.CycleTime: s}}
 	}
 	for want, runs := range map[string][]*bench.Result{
 		"2.00ms":   {run(1e6, false), run(2e6, false), run(5e6, true)},
