@@ -51,8 +51,8 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, e
 	switch {
 	case c.ttl <= 0:
 		return cfg, usage.Errorf("--ttl must be above 0, got %s", c.ttl)
-	case c.ttl > c.maxTTL:
-		return cfg, usage.Errorf("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", c.ttl, c.maxTTL)
+	case c.ttl > c.cfg.MaxTTL:
+		return cfg, usage.Errorf("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", c.ttl, c.cfg.MaxTTL)
 	case c.wait < 0:
 		return cfg, usage.Errorf("--wait must not be negative, got %s", c.wait)
 	case c.try && c.wait > 0:

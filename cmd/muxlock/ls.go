@@ -135,7 +135,7 @@ func rowsOf(all []listed, first ...string) [][]string {
 func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 	cfg, err := f.groupsConfig()
 	cfg.ReadOnly = true
-	switch key := f.prefix + beginning; {
+	switch key := f.cfg.Prefix + beginning; {
 	case err != nil:
 		return err
 	case f.limit < 1:
@@ -248,7 +248,7 @@ func (f *lsFlags) scanAll(ctx context.Context, masters []string, client rueidis.
 func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (keys map[lockKey]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
 	template.DisableRetry = true // or it repeats until the timeout, and no error is shown
-	template.Dialer.Timeout = min(f.timeout/2, max(time.Second, 2*f.masterTimeout))
+	template.Dialer.Timeout = min(f.timeout/2, max(time.Second, 2*f.cfg.MasterTimeout))
 	option, err := address.Parse(addr, template)
 	if err != nil {
 		return nil, err
@@ -267,13 +267,13 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 		{"string", pipeline.ReservedPrefix + "*"}, // permits
 	} {
 		for cursor, begun := uint64(0), false; !begun || cursor != 0; begun = true {
-			page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(of.before+literal(f.prefix+beginning)+"*").Count(1000).Type(of.kind).Build()).AsScanEntry()
+			page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(of.before+literal(f.cfg.Prefix+beginning)+"*").Count(1000).Type(of.kind).Build()).AsScanEntry()
 			if err != nil {
 				return nil, failed(err)
 			}
 			for _, key := range page.Elements {
 				slot, key := admin.SlotOf(key)
-				name, ours := strings.CutPrefix(key, f.prefix)
+				name, ours := strings.CutPrefix(key, f.cfg.Prefix)
 				if ours && strings.HasPrefix(name, beginning) && !strings.HasPrefix(key, pipeline.ReservedPrefix) {
 					keys[lockKey{name, slot}] = true
 				}

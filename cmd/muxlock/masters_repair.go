@@ -28,12 +28,12 @@ If a majority has lost its data, repair ends at once: use muxlock masters init -
 		Example: `  muxlock masters repair --masters a:6379,b:6379,c:6379`,
 		Args:    usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := untilSignal(cmd)
-			defer stop()
-			if err := f.admitAll(ctx, cmd.ErrOrStderr()); err != nil {
-				return changeFailed(ctx, err)
-			}
-			return f.show(ctx, cmd.OutOrStdout())
+			return untilSignal(cmd, func(ctx context.Context) error {
+				if err := f.admitAll(ctx, cmd.ErrOrStderr()); err != nil {
+					return err
+				}
+				return f.show(ctx, cmd.OutOrStdout())
+			})
 		},
 	}
 }
@@ -59,7 +59,7 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 			if err != nil {
 				return err
 			}
-			cfg.Fencing, cfg.TTL, cfg.MastersAreDurable = true, cfg.MaxTTL, f.durable
+			cfg.Fencing, cfg.TTL, cfg.MastersAreDurable = true, cfg.MaxTTL, f.cfg.MastersAreDurable
 			if e, err = engine.New(ctx, cfg); err != nil {
 				return err
 			}

@@ -92,9 +92,9 @@ no more locks, and clients configured with the new one do.`,
 // config returns the settings that matter to the set, as an engine's configuration.
 func (f *membersFlags) config() (engine.Config, error) {
 	all, err := f.engineConfig()
-	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.maxTTL, MasterTimeout: f.masterTimeout, Drift: f.drift}
+	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.cfg.MaxTTL, MasterTimeout: f.cfg.MasterTimeout, Drift: f.drift}
 	if !f.flags.Changed("master-timeout") { // no lease runs meanwhile, so a slow master may take its time
-		cfg.MasterTimeout = max(time.Millisecond, min(f.maxTTL/2, 5*time.Second))
+		cfg.MasterTimeout = max(time.Millisecond, min(f.cfg.MaxTTL/2, 5*time.Second))
 	}
 	return cfg, err
 }
@@ -104,9 +104,19 @@ func wait(cfg engine.Config) time.Duration {
 	return redlock.RestartWait(cfg.MaxTTL, cmp.Or(cfg.Drift, redlock.DefaultDrift))
 }
 
-// untilSignal returns a context that SIGINT or SIGTERM ends.
-func untilSignal(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+// untilSignal calls do, whose context SIGINT or SIGTERM ends. It turns an error of package admin into the command's exit.
+func untilSignal(cmd *cobra.Command, do func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := do(ctx)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return usage.Exitf(exitSignal+int(syscall.SIGINT), "interrupted: nothing is broken, run it again")
+	case errors.Is(err, admin.ErrMembersLost):
+		return fmt.Errorf("%w (--recover --above FENCE)", err)
+	}
+	return err
 }
 
 func (f *membersFlags) init(cmd *cobra.Command) error {
@@ -116,22 +126,22 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 		return err
 	case f.recover != cmd.Flags().Changed("above"):
 		return usage.Errorf("--recover and --above need each other: a fence that is not larger than what a resource has seen is refused there")
-	case f.recover && f.fresh:
+	case f.recover && f.cfg.MastersAreNew:
 		return usage.Errorf("--recover and --new-masters exclude each other")
 	}
-	ctx, stop := untilSignal(cmd)
-	defer stop()
 	late := time.AfterFunc(time.Second, func() {
-		if !f.fresh {
+		if !f.cfg.MastersAreNew {
 			say(cmd.ErrOrStderr(), "%s left: the masters are watched; Ctrl-C is safe, run it again then", (wait(cfg) - time.Second).Round(time.Second))
 		}
 	})
-	err = admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
-	late.Stop()
-	if err != nil {
-		return changeFailed(ctx, err)
-	}
-	if err := f.show(ctx, cmd.OutOrStdout()); err != nil || !f.recover {
+	err = untilSignal(cmd, func(ctx context.Context) error {
+		err := admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: f.cfg.MastersAreNew, Recover: f.recover, Above: f.above})
+		if late.Stop(); err != nil {
+			return err
+		}
+		return f.show(ctx, cmd.OutOrStdout())
+	})
+	if err != nil || !f.recover {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), "restart all processes with fencing that were running: they get no more locks")
@@ -155,10 +165,9 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 	if !f.allFence && !(term.IsTerminal(int(os.Stdin.Fd())) && yes(log, "Do all clients of these masters use fencing? [y/N] ")) {
 		return usage.Errorf("--all-clients-fence is missing: clients without fencing would go on with %s, and two may hold a lock", gone)
 	}
-	ctx, stop := untilSignal(cmd)
-	defer stop()
-	if err := admin.ReplaceMaster(ctx, cfg, f.replaced, f.with); err != nil {
-		return changeFailed(ctx, err)
+	err = untilSignal(cmd, func(ctx context.Context) error { return admin.ReplaceMaster(ctx, cfg, f.replaced, f.with) })
+	if err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "configure all clients with %s in the place of %s now: those with the old one get no more locks\n%s votes %s after a client first meets it: muxlock masters repair does that, and waits\n",
 		with, gone, with, wait(cfg).Round(100*time.Millisecond))
@@ -175,15 +184,4 @@ func masterIn(flag, text string) (string, error) {
 		return "", usage.Errorf("%s %w", flag, err)
 	}
 	return option.InitAddress[0], nil
-}
-
-// changeFailed turns an error of package admin into the command's exit.
-func changeFailed(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return usage.Exitf(exitSignal+int(syscall.SIGINT), "interrupted: nothing is broken, run it again")
-	case errors.Is(err, admin.ErrMembersLost):
-		return fmt.Errorf("%w (--recover --above FENCE)", err)
-	}
-	return err
 }

@@ -45,13 +45,10 @@ largest of all.`,
 			if !await {
 				return f.show(cmd.Context(), cmd.OutOrStdout())
 			}
-			ctx, stop := untilSignal(cmd)
-			defer stop()
-			s, err := f.awaitVotes(ctx, cmd.ErrOrStderr())
-			if err != nil {
-				return changeFailed(ctx, err)
-			}
-			return f.report(cmd.OutOrStdout(), s)
+			return untilSignal(cmd, func(ctx context.Context) error {
+				s, err := f.awaitVotes(ctx, cmd.ErrOrStderr())
+				return f.report(cmd.OutOrStdout(), s, err)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&await, "wait", false, "wait until all masters vote")
@@ -62,20 +59,18 @@ largest of all.`,
 // show writes the survey. It returns an error if not all masters are admitted.
 func (f *membersFlags) show(ctx context.Context, w io.Writer) error {
 	s, err := f.survey(ctx)
-	if err != nil {
-		return err
-	}
-	return f.report(w, s)
+	return f.report(w, s, err)
 }
 
-func (f *membersFlags) report(w io.Writer, s survey) error {
-	if err := f.write(w, s); err != nil {
-		return err
+// report writes a survey, unless err says that there is none.
+func (f *membersFlags) report(w io.Writer, s survey, err error) error {
+	if err == nil {
+		err = f.write(w, s)
 	}
-	if !s.OK {
+	if err == nil && !s.OK {
 		return usage.Exitf(exitRun, "%d of %d masters are not admitted members of one set", s.left, len(s.Masters))
 	}
-	return nil
+	return err
 }
 
 // awaitVotes returns the survey in which all masters vote, or the first one in which waiting does not help.
@@ -85,7 +80,7 @@ func (f *membersFlags) awaitVotes(ctx context.Context, log io.Writer) (survey, e
 	for asked := 0; ; asked++ {
 		s, err := f.survey(ctx)
 		waits := s.left <= len(s.lost)+s.away && !s.beyondRepair()
-		if err == nil && s.set.ID == "" && !f.fencing {
+		if err == nil && s.set.ID == "" && !f.cfg.Fencing {
 			waits, err = true, f.noteVotes(ctx, &s)
 		}
 		if err != nil || s.OK || !waits {
@@ -122,7 +117,7 @@ func (f *membersFlags) noteVotes(ctx context.Context, s *survey) error {
 	for i := range s.Masters {
 		s.Masters[i].Do = ""
 	}
-	cfg.TTL, cfg.MastersAreDurable, cfg.ReadOnly = cfg.MaxTTL, f.durable, true
+	cfg.TTL, cfg.MastersAreDurable, cfg.ReadOnly = cfg.MaxTTL, f.cfg.MastersAreDurable, true
 	e, err := engine.New(ctx, cfg)
 	switch {
 	case errors.Is(err, engine.ErrNoQuorum) && !errors.Is(err, engine.ErrInvalid):
@@ -156,12 +151,12 @@ func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 		return s, err
 	}
 	found, err := admin.Members(ctx, cfg)
-	if err != nil || ctx.Err() != nil {
-		return s, changeFailed(ctx, err)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return s, err
 	}
-	s = surveyOf(found, wait(cfg), f.durable)
-	if s.set.ID != "" && s.set.MaxTTL != f.maxTTL {
-		f.maxTTL = s.set.MaxTTL
+	s = surveyOf(found, wait(cfg), f.cfg.MastersAreDurable)
+	if s.set.ID != "" && s.set.MaxTTL != f.cfg.MaxTTL {
+		f.cfg.MaxTTL = s.set.MaxTTL
 		return f.survey(ctx)
 	}
 	return s, nil

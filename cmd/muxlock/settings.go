@@ -40,19 +40,10 @@ type settings struct {
 	flags *pflag.FlagSet // one per setting, and one for the password, which the command line does not have
 	log   io.Writer      // for warnings; writes to it do not block
 
-	config        string
-	masters       string
-	groups, next  string
-	user          string
-	password      string
-	passwordFile  string
-	tls           tlsFiles
-	prefix        string
-	maxTTL        time.Duration
-	masterTimeout time.Duration
-	fencing       bool
-	durable       bool
-	fresh         bool
+	cfg                   engine.Config // as far as a flag is one of its fields
+	file, passwordFile    string
+	masters, groups, next string
+	tls                   tlsFiles
 
 	fenceEnv string // the variable that exec's --fence-env names
 	replaced string // where groups are that masters take the place of; "": nowhere
@@ -63,22 +54,22 @@ const passwordName = "password"
 func newSettings(log io.Writer) *settings {
 	s := &settings{flags: pflag.NewFlagSet("", pflag.ContinueOnError), log: log}
 	fs := s.flags
-	fs.StringVar(&s.config, "config", "", "`file` of settings")
+	fs.StringVar(&s.file, "config", "", "`file` of settings")
 	fs.StringVar(&s.masters, "masters", "", "the masters: host:port, redis://, rediss:// (TLS) or unix://, separated by commas")
 	fs.StringVar(&s.groups, "groups", "", "several groups of masters in place of --masters: `ID=MASTERS ID=MASTERS ...` (go doc muxlock/engine/groups)")
 	fs.StringVar(&s.next, "next-groups", "", "what --groups is being changed to, in the same form")
-	fs.StringVar(&s.user, "user", "", "user of the masters' ACL")
-	fs.StringVar(&s.password, passwordName, "", "")
+	fs.StringVar(&s.cfg.Client.Username, "user", "", "user of the masters' ACL")
+	fs.StringVar(&s.cfg.Client.Password, passwordName, "", "")
 	fs.StringVar(&s.passwordFile, "password-file", "", "`file` with the password and nothing else")
 	fs.StringVar(&s.tls.ca, "tls-ca", "", "connect with TLS; `file` of the authorities trusted to sign the masters' certificates")
 	fs.StringVar(&s.tls.cert, "tls-cert", "", "`file` of the client certificate")
 	fs.StringVar(&s.tls.key, "tls-key", "", "`file` of the client certificate's key")
-	fs.StringVar(&s.prefix, "prefix", "", "begins the key of every lock on the masters; a NAME does not include it")
-	fs.DurationVar(&s.maxTTL, "max-ttl", 30*time.Second, "longest lease that any client of these masters may ask for, as engine.Config.MaxTTL")
-	fs.DurationVar(&s.masterTimeout, "master-timeout", 200*time.Millisecond, "how long one master may take before the others decide")
-	fs.BoolVar(&s.fencing, "fencing", false, "locks have fencing tokens; the masters must be set up for it (muxlock masters init)")
-	fs.BoolVar(&s.durable, "durable-masters", false, "assert that all masters write to disk before they answer (appendfsync always): a restarted master votes at once;\nif that is wrong, two may hold a lock")
-	fs.BoolVar(&s.fresh, "new-masters", false, "assert that the masters have never granted a lock: masters started just now vote at once; if that is wrong, two may hold a lock")
+	fs.StringVar(&s.cfg.Prefix, "prefix", "", "begins the key of every lock on the masters; a NAME does not include it")
+	fs.DurationVar(&s.cfg.MaxTTL, "max-ttl", 30*time.Second, "longest lease that any client of these masters may ask for, as engine.Config.MaxTTL")
+	fs.DurationVar(&s.cfg.MasterTimeout, "master-timeout", 200*time.Millisecond, "how long one master may take before the others decide")
+	fs.BoolVar(&s.cfg.Fencing, "fencing", false, "locks have fencing tokens; the masters must be set up for it (muxlock masters init)")
+	fs.BoolVar(&s.cfg.MastersAreDurable, "durable-masters", false, "assert that all masters write to disk before they answer (appendfsync always): a restarted master votes at once;\nif that is wrong, two may hold a lock")
+	fs.BoolVar(&s.cfg.MastersAreNew, "new-masters", false, "assert that the masters have never granted a lock: masters started just now vote at once; if that is wrong, two may hold a lock")
 	return s
 }
 
@@ -196,18 +187,10 @@ func parseGroups(flag, text string) (map[string][]string, error) {
 
 // groupsConfig completes the settings from the environment and the file, and returns them as an engine's configuration.
 func (s *settings) groupsConfig() (cfg groups.Config, err error) {
-	if err := cmp.Or(s.checkEnvironment(), s.complete("the environment", os.LookupEnv)); err != nil {
+	if err := cmp.Or(s.checkEnvironment(), s.complete("the environment", os.Getenv), s.completeFromFile()); err != nil {
 		return cfg, err
 	}
-	if s.config != "" {
-		lines, err := s.read(s.config)
-		if err != nil {
-			return cfg, err
-		}
-		if err := s.complete(s.config, func(name string) (string, bool) { v, ok := lines[name]; return v, ok }); err != nil {
-			return cfg, err
-		}
-	}
+	cfg.Config = s.cfg
 	switch {
 	case s.masters == "" && strings.TrimSpace(s.groups) == "":
 		return cfg, usage.Errorf("--masters is missing, and there is no MUXLOCK_MASTERS")
@@ -215,8 +198,8 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		return cfg, usage.Errorf("--masters and --groups exclude each other")
 	case s.next != "" && s.groups == "":
 		return cfg, usage.Errorf("--next-groups needs --groups")
-	case s.maxTTL <= 0:
-		return cfg, usage.Errorf("--max-ttl must be above 0, got %s", s.maxTTL)
+	case cfg.MaxTTL <= 0:
+		return cfg, usage.Errorf("--max-ttl must be above 0, got %s", cfg.MaxTTL)
 	}
 	if cfg.Groups, err = parseGroups("--groups", s.groups); err == nil {
 		cfg.Next, err = parseGroups("--next-groups", s.next)
@@ -229,7 +212,6 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 			cfg.Masters = append(cfg.Masters, strings.TrimSpace(addr))
 		}
 	}
-	cfg.Client.Username, cfg.Client.Password = s.user, s.password
 	if s.passwordFile != "" {
 		text, err := os.ReadFile(s.passwordFile)
 		if err != nil {
@@ -237,35 +219,43 @@ func (s *settings) groupsConfig() (cfg groups.Config, err error) {
 		}
 		cfg.Client.Password = strings.TrimRight(withoutMark(text), "\r\n")
 	}
-	if cfg.Client.TLSConfig, err = s.tls.config(); err != nil {
-		return cfg, err
-	}
-	cfg.Prefix, cfg.MaxTTL, cfg.MasterTimeout = s.prefix, s.maxTTL, s.masterTimeout
-	cfg.TTL = s.maxTTL // which a command without --ttl asks for, if it locks at all
-	cfg.Fencing, cfg.MastersAreDurable, cfg.MastersAreNew = s.fencing, s.durable, s.fresh
-	return cfg, nil
+	cfg.TTL = cfg.MaxTTL // which a command without --ttl asks for, if it locks at all
+	cfg.Client.TLSConfig, err = s.tls.config()
+	return cfg, err
 }
 
-// complete sets each setting that is still unset and that lookup has. The password and its file count as one setting, and
-// so do the masters and the groups.
-func (s *settings) complete(where string, lookup func(name string) (string, bool)) (err error) {
+// completeFromFile sets each setting that is still unset and that the file of --config has.
+func (s *settings) completeFromFile() error {
+	if s.file == "" {
+		return nil
+	}
+	values, err := s.read(s.file)
+	if err != nil {
+		return err
+	}
+	return s.complete(s.file, func(name string) string { return values[name] })
+}
+
+// complete sets each setting that is still unset and of which lookup has a value. The password and its file count as one
+// setting, and so do the masters and the groups.
+func (s *settings) complete(where string, lookup func(name string) string) (err error) {
 	had := s.flags.Changed(passwordName) || s.flags.Changed("password-file")
 	one, several := s.masters != "", s.groups != ""
 	s.flags.VisitAll(func(f *pflag.Flag) {
-		value, ok := lookup(variable(f.Name))
+		value := lookup(variable(f.Name))
 		secret := f.Name == passwordName || f.Name == "password-file"
 		replaced := secret && had || f.Name == "masters" && several || (f.Name == "groups" || f.Name == "next-groups") && one
-		if ok && value != "" && f.Name == "groups" && one {
+		if value != "" && f.Name == "groups" && one {
 			s.replaced = where
 		}
-		if !ok || value == "" || f.Changed || replaced || err != nil {
+		if value == "" || f.Changed || replaced || err != nil {
 			return
 		}
 		if set := s.flags.Set(f.Name, value); set != nil {
 			err = usage.Errorf("%s in %s: not a %s", variable(f.Name), where, f.Value.Type())
 		}
 	})
-	if err == nil && !had && s.password != "" && s.passwordFile != "" {
+	if err == nil && !had && s.cfg.Client.Password != "" && s.passwordFile != "" {
 		err = usage.Errorf("%s and %s are both in %s", variable(passwordName), variable("password-file"), where)
 	}
 	return err
