@@ -265,7 +265,6 @@ func (h *held) end(log io.Writer) (lost error) {
 
 // release releases the lock, unless it was lost, and closes the engine.
 func (h *held) release() error {
-	err := h.lock.Release(context.Background())
-	h.locks.Close()
-	return err
+	defer h.locks.Close()
+	return h.lock.Release(context.Background())
 }

@@ -27,7 +27,6 @@ type claim struct {
 	try       bool
 	quiet     bool
 	conflict  uint8 // exit code for another holder; used only if given
-	holder    string
 }
 
 // declare gives a command the flags, and has it write its messages to log. Writes to log must not block.
@@ -39,7 +38,7 @@ func (c *claim) declare(cmd *cobra.Command, log io.Writer) {
 	fs.BoolVar(&c.try, "try", false, "wait neither for another holder nor for masters")
 	fs.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing when another holder has the lock")
 	fs.Uint8VarP(&c.conflict, "conflict-exit-code", "E", 0, "exit code when another holder has the lock, 0 to 255 (default 123, or 122 when --wait is over)")
-	fs.StringVar(&c.holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
+	fs.StringVar(&c.cfg.Holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
 }
 
 // config finds mistakes in the flags before anything is sent. Without --holder, others see command as the holder.
@@ -59,7 +58,7 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, e
 		return cfg, usage.Errorf("--try and --wait exclude each other")
 	}
 	cfg.TTL = c.ttl
-	cfg.Holder = cmp.Or(c.holder, holder(command))
+	cfg.Holder = cmp.Or(cfg.Holder, holder(command))
 	return cfg, nil
 }
 

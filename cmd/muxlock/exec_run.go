@@ -27,13 +27,13 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	over, signalled := context.WithTimeout(context.Background(), hold)
 	defer signalled()
 	expiring := make(chan struct{}, 1)
-	err := cmp.Or(h.lock.KeepAlive(0), h.lock.WarnBefore(grace, func() {
+	warn := func() {
 		select {
 		case expiring <- struct{}{}:
 		default:
 		}
-	}))
-	if err != nil {
+	}
+	if err := cmp.Or(h.lock.KeepAlive(0), h.lock.WarnBefore(grace, warn)); err != nil {
 		h.locks.Close()
 		return usage.Exitf(exitLost, "%s was lost before the command was started: %s", names, err)
 	}
@@ -142,13 +142,11 @@ func start(c *exec.Cmd) (p *process, err error) {
 	running.Lock()
 	defer running.Unlock()
 	p = &process{Cmd: c, stops: stopKey(), messages: messages()} // before the command starts: its first output may be answered with Ctrl-Z
-	p.terminal, err = os.Open("/dev/tty")
-	if err == nil {
-		p.ended, err = child.StartBeside(c)
-	} else {
-		p.ended, err = child.Start(c)
+	begin := child.StartBeside
+	if p.terminal, err = os.Open("/dev/tty"); err != nil {
+		begin = child.Start
 	}
-	if err == nil {
+	if p.ended, err = begin(c); err == nil {
 		running.command = p
 	}
 	return p, err

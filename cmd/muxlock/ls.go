@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -32,7 +31,6 @@ import (
 // lsFlags are the flags of ls.
 type lsFlags struct {
 	*settings
-	output
 	limit   int
 	timeout time.Duration
 }
@@ -160,7 +158,11 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 	l := listing{SchemaVersion: 1}
 	once := map[lockKey]bool{}
 	for _, masters := range setsOf(cfg) {
-		found, failed := f.scanAll(ctx, masters, cfg.Client, beginning)
+		found := make([]map[lockKey]bool, len(masters))
+		failed := sideBySide(len(masters), func(n int) (err error) {
+			found[n], err = f.scan(ctx, masters[n], cfg.Client, beginning)
+			return err
+		})
 		scanned := len(masters) - len(failed)
 		if scanned < quorum.Size(len(masters)) {
 			return fmt.Errorf("%w: %d of %d masters were scanned: %w", engine.ErrNoQuorum, scanned, len(masters), oneline.Join(failed...))
@@ -168,7 +170,9 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 		for _, err := range failed {
 			say(cmd.ErrOrStderr(), "not scanned: %s", err)
 		}
-		maps.Copy(once, found)
+		for _, keys := range found {
+			maps.Copy(once, keys)
+		}
 		l.Masters, l.Scanned = l.Masters+len(masters), l.Scanned+scanned
 	}
 	keys := slices.SortedFunc(maps.Keys(once), func(a, b lockKey) int {
@@ -195,29 +199,34 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) (err error) {
 
 // lookAt inspects each key and returns those that look like locks or permits, never nil, and the errors of inspections.
 func lookAt(ctx context.Context, e *engine.Engine, keys []lockKey) (found []listed, unknown []error) {
-	found, unknown = make([]listed, len(keys)), make([]error, len(keys))
+	found = make([]listed, len(keys))
+	unknown = sideBySide(len(keys), func(n int) error {
+		key := keys[n]
+		i, err := admin.InspectPermit(ctx, e, key.name, key.slot)
+		v, l := stateOf(i, err), &found[n]
+		if l.judged, l.of = v.judged, len(i.Masters); key.slot >= 0 {
+			l.Slot = &key.slot
+		}
+		for n, m := range i.Masters {
+			if m.Value != "" && m.Left != admin.NoExpiry && !v.Masters[n].Lacks { // a lock expires; other keys may not
+				l.On++
+			}
+		}
+		return err
+	})
+	return slices.DeleteFunc(found, func(l listed) bool { return l.On == 0 }), unknown // also a reserved name: Inspect refuses it
+}
+
+// sideBySide calls do with each number below n, with 64 at once at most, and returns its errors.
+func sideBySide(n int, do func(int) error) []error {
+	errs := make([]error, n)
 	var all errgroup.Group
 	all.SetLimit(64)
-	for n, key := range keys {
-		all.Go(func() error {
-			i, err := admin.InspectPermit(ctx, e, key.name, key.slot)
-			v := stateOf(i, err)
-			l := listed{judged: v.judged, of: len(i.Masters)}
-			if key.slot >= 0 {
-				l.Slot = &key.slot
-			}
-			for n, m := range i.Masters {
-				if m.Value != "" && m.Left != admin.NoExpiry && !v.Masters[n].Lacks { // a lock expires; other keys may not
-					l.On++
-				}
-			}
-			found[n], unknown[n] = l, err
-			return nil
-		})
+	for i := range n {
+		all.Go(func() error { errs[i] = do(i); return nil })
 	}
-	_ = all.Wait()                                                             // unknown has the errors
-	found = slices.DeleteFunc(found, func(l listed) bool { return l.On == 0 }) // also a reserved name: Inspect refuses it
-	return found, slices.DeleteFunc(unknown, func(err error) bool { return err == nil })
+	_ = all.Wait() // errs has the errors
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // setsOf returns the masters of each group.
@@ -227,21 +236,6 @@ func setsOf(cfg groups.Config) [][]string {
 	}
 	maps.Copy(cfg.Next, cfg.Groups)
 	return slices.Collect(maps.Values(cfg.Next))
-}
-
-// scanAll returns the keys on the masters, more than --limit if there are more, and the errors of those not scanned.
-func (f *lsFlags) scanAll(ctx context.Context, masters []string, client rueidis.ClientOption, beginning string) (keys map[lockKey]bool, failed []error) {
-	found, errs := make([]map[lockKey]bool, len(masters)), make([]error, len(masters))
-	var all sync.WaitGroup
-	for n, addr := range masters {
-		all.Go(func() { found[n], errs[n] = f.scan(ctx, addr, client, beginning) })
-	}
-	all.Wait()
-	keys = map[lockKey]bool{}
-	for _, more := range found {
-		maps.Copy(keys, more)
-	}
-	return keys, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // scan returns the keys on one master. It stops once it has more than --limit.

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/resp"
@@ -32,7 +33,7 @@ func TestLsTakesNoKeyThatWasNotAskedFor(t *testing.T) {
 		return reply, false
 	})
 	scan := func() (map[lockKey]bool, error) {
-		return (&lsFlags{settings: &settings{prefix: "jobs/"}, limit: 10}).scan(context.Background(), "192.0.2.1:6379", rueidis.ClientOption{DialCtxFn: master.Dial}, "")
+		return (&lsFlags{settings: &settings{cfg: engine.Config{Prefix: "jobs/"}}, limit: 10}).scan(context.Background(), "192.0.2.1:6379", rueidis.ClientOption{DialCtxFn: master.Dial}, "")
 	}
 	names, err := scan()
 	require.NoError(t, err)

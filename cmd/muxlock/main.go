@@ -51,10 +51,10 @@ func main() {
 	if err == nil {
 		err, _ = out.failed.Load().(error)
 	}
-	code, text := outcome(cmd, err)
+	code, quiet := outcome(cmd, err)
 	log := cmd.ErrOrStderr()
-	if text != "" {
-		say(log, "%s", text)
+	if !quiet {
+		say(log, "%s", err)
 	}
 	if errors.As(err, new(usage.Error)) {
 		fmt.Fprintln(log, "See "+cmd.CommandPath()+" --help.")
@@ -122,17 +122,12 @@ func thisTool() tool {
 // takesLock reports whether a command holds a lock while it runs.
 func takesLock(cmd *cobra.Command) bool { return cmd.Name() == execName || cmd.Name() == lockName }
 
-// outcome returns the exit code for a command's error, and the text to print.
-func outcome(cmd *cobra.Command, err error) (code int, text string) {
-	mistake, failed := exitUsage, exitRun
+// outcome returns the exit code for a command's error, and whether there is nothing to print.
+func outcome(cmd *cobra.Command, err error) (code int, quiet bool) {
 	if takesLock(cmd) { // 1 and 2 may be exit codes of exec's command
-		mistake, failed = exitOurs, exitOurs
+		return usage.Code(err, exitOurs, exitOurs)
 	}
-	code, quiet := usage.Code(err, mistake, failed)
-	if quiet {
-		return code, ""
-	}
-	return code, err.Error()
+	return usage.Code(err, exitUsage, exitRun)
 }
 
 // inFlags rewords an engine's error: it names flags in place of fields. If the engine refused an argument or a flag before it

@@ -29,18 +29,16 @@ If a majority has lost its data, repair ends at once: use muxlock masters init -
 		Args:    usage.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return untilSignal(cmd, func(ctx context.Context) error {
-				if err := f.admitAll(ctx, cmd.ErrOrStderr()); err != nil {
-					return err
-				}
-				return f.show(ctx, cmd.OutOrStdout())
+				s, err := f.admitAll(ctx, cmd.ErrOrStderr())
+				return f.report(cmd.OutOrStdout(), s, err)
 			})
 		},
 	}
 }
 
-// admitAll returns when every reachable member votes, or when too few members are left to restore the others. It only
-// keeps an engine running: the engine admits the members.
-func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
+// admitAll returns the survey in which every reachable member votes, or in which too few members are left to restore the
+// others. It only keeps an engine running: the engine admits the members.
+func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) (s survey, err error) {
 	var e *engine.Engine
 	defer func() {
 		if e != nil {
@@ -50,24 +48,23 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for said := 0; ; {
-		s, err := f.survey(ctx)
-		if err != nil || len(s.lost) == 0 || s.beyondRepair() {
-			return err
+		if s, err = f.survey(ctx); err != nil || len(s.lost) == 0 || s.beyondRepair() {
+			return s, err
 		}
 		if e == nil {
 			cfg, err := f.config()
 			if err != nil {
-				return err
+				return s, err
 			}
 			cfg.Fencing, cfg.TTL, cfg.MastersAreDurable = true, cfg.MaxTTL, f.cfg.MastersAreDurable
 			if e, err = engine.New(ctx, cfg); err != nil {
-				return err
+				return s, err
 			}
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return s, ctx.Err()
 		}
 		switch who, never := whoWaits(e.Stats().Masters, s.lost); {
 		case who != "":
@@ -75,7 +72,7 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 				say(log, "%s; Ctrl-C is safe, run it again then", who)
 			}
 		case never != nil:
-			return never
+			return s, never
 		default: // either all are admitted, or this engine has missed a flush, which a new one will see
 			e.Close()
 			e = nil

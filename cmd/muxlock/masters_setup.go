@@ -23,8 +23,6 @@ import (
 // membersFlags are the flags of muxlock masters init, replace, repair and status.
 type membersFlags struct {
 	*settings
-	output
-	drift    float64
 	recover  bool
 	above    uint64
 	with     string
@@ -45,7 +43,7 @@ vote), 1 not all are, or an error, 2 usage, 130 interrupted: nothing is broken.`
 		Args: usage.NoSuchCommand[*cobra.Command],
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().Float64Var(&f.drift, "drift", redlock.DefaultDrift, "how far the rates of two clocks may differ, as engine.Config.Drift of all clients")
+	cmd.PersistentFlags().Float64Var(&f.cfg.Drift, "drift", redlock.DefaultDrift, "how far the rates of two clocks may differ, as engine.Config.Drift of all clients")
 	cmd.AddCommand(initCommand(f), replaceCommand(f), repairCommand(f), mastersStatusCommand(f))
 	return cmd
 }
@@ -92,7 +90,7 @@ no more locks, and clients configured with the new one do.`,
 // config returns the settings that matter to the set, as an engine's configuration.
 func (f *membersFlags) config() (engine.Config, error) {
 	all, err := f.engineConfig()
-	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.cfg.MaxTTL, MasterTimeout: f.cfg.MasterTimeout, Drift: f.drift}
+	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.cfg.MaxTTL, MasterTimeout: f.cfg.MasterTimeout, Drift: f.cfg.Drift}
 	if !f.flags.Changed("master-timeout") { // no lease runs meanwhile, so a slow master may take its time
 		cfg.MasterTimeout = max(time.Millisecond, min(f.cfg.MaxTTL/2, 5*time.Second))
 	}
@@ -150,10 +148,10 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 
 func (f *membersFlags) replace(cmd *cobra.Command) error {
 	cfg, err := f.config()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if len(cfg.Masters) < 2 {
+	case len(cfg.Masters) < 2:
 		return usage.Errorf("--masters must be all masters of the set: of one alone nobody knows its fences but itself")
 	}
 	with, err1 := masterIn("--with", f.with)

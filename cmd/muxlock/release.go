@@ -22,7 +22,6 @@ import (
 // releaseFlags are the flags of release.
 type releaseFlags struct {
 	*settings
-	output
 	force, yes bool
 }
 

@@ -44,6 +44,7 @@ type settings struct {
 	file, passwordFile    string
 	masters, groups, next string
 	tls                   tlsFiles
+	output                // of commands that show something
 
 	fenceEnv string // the variable that exec's --fence-env names
 	replaced string // where groups are that masters take the place of; "": nowhere
@@ -240,18 +241,17 @@ func (s *settings) completeFromFile() error {
 // setting, and so do the masters and the groups.
 func (s *settings) complete(where string, lookup func(name string) string) (err error) {
 	had := s.flags.Changed(passwordName) || s.flags.Changed("password-file")
-	one, several := s.masters != "", s.groups != ""
+	one := s.masters != ""
+	replaced := map[string]bool{passwordName: had, "password-file": had, "masters": s.groups != "", "groups": one, "next-groups": one}
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		value := lookup(variable(f.Name))
-		secret := f.Name == passwordName || f.Name == "password-file"
-		replaced := secret && had || f.Name == "masters" && several || (f.Name == "groups" || f.Name == "next-groups") && one
 		if value != "" && f.Name == "groups" && one {
 			s.replaced = where
 		}
-		if value == "" || f.Changed || replaced || err != nil {
+		if value == "" || f.Changed || replaced[f.Name] || err != nil {
 			return
 		}
-		if set := s.flags.Set(f.Name, value); set != nil {
+		if s.flags.Set(f.Name, value) != nil {
 			err = usage.Errorf("%s in %s: not a %s", variable(f.Name), where, f.Value.Type())
 		}
 	})

@@ -31,7 +31,6 @@ const (
 )
 
 func statusCommand(s *settings) *cobra.Command {
-	var o output
 	cmd := &cobra.Command{
 		Use:   "status NAME",
 		Short: "Show who holds a lock, on which masters, and for how long",
@@ -67,7 +66,7 @@ master once it votes.`,
 			var unknown []error
 			v.Permits, unknown = lookAt(cmd.Context(), locks, slotsOf(args[0], limits.Permits))
 			err = cmp.Or(err, cmp.Or(unknown...))
-			if err := o.write(cmd.OutOrStdout(), v); err != nil {
+			if err := s.write(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
 			if code := map[string]int{isFree: exitFree, isSplit: exitSplit}[v.Verdict]; code != 0 && err == nil {
@@ -76,7 +75,7 @@ master once it votes.`,
 			return err
 		},
 	}
-	o.declare(cmd)
+	s.output.declare(cmd)
 	return cmd
 }
 
@@ -93,18 +92,16 @@ func oneName(_ *cobra.Command, args []string) error {
 
 // inspect asks the masters about a name. The engine is nil if the masters could not be asked. Otherwise the caller
 // closes the engine, and err says which part of the answer is missing.
-func inspect(ctx context.Context, config func() (groups.Config, error), name string) (*engine.Engine, admin.Inspection, error) {
-	var locks *engine.Engine
+func inspect(ctx context.Context, config func() (groups.Config, error), name string) (locks *engine.Engine, i admin.Inspection, err error) {
 	cfg, err := config()
 	cfg.ReadOnly = true
 	if err == nil {
 		locks, err = connect(ctx, cfg, name)
 	}
 	if err != nil {
-		return nil, admin.Inspection{}, err
+		return nil, i, err
 	}
-	i, err := admin.Inspect(ctx, locks, name)
-	if len(i.Masters) == 0 {
+	if i, err = admin.Inspect(ctx, locks, name); len(i.Masters) == 0 {
 		locks.Close()
 		return nil, i, err
 	}

@@ -142,7 +142,9 @@ func requireRefused(t *testing.T, lines map[string]string) {
 		cmd.SetErr(&log)
 		cmd, err := cmd.ExecuteContextC(t.Context())
 		err = inFlags(cmd, err)
-		code, text := outcome(cmd, err)
+		code, quiet := outcome(cmd, err)
+		require.False(t, quiet, line)
+		text := err.Error()
 		wantCode := exitUsage
 		if strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
 			wantCode = exitOurs

@@ -3,6 +3,9 @@ package main
 import (
 	"os"
 	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -52,4 +55,22 @@ type childInfo struct {
 		_   [0]uintptr // aligns the union that begins here
 		pid int32
 	}
+}
+
+// raiseStop stops muxlock and returns when muxlock is continued. The kernel discards SIGTTOU for the first process of a
+// container, and for a process group that no shell controls, as under ssh -t; raiseStop then returns at once. SIGTSTP
+// would not do, because the runtime keeps a handler for it. SIGSTOP would stop any group.
+func raiseStop() {
+	runtime.LockOSThread() // a signal to the thread itself is delivered before the call returns
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTTOU)
+}
+
+// ignored reports whether a signal is ignored. The runtime tells that of SIGHUP and SIGINT alone.
+func ignored(s unix.Signal) bool {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, mask, _ := strings.Cut(string(status), "\nSigIgn:\t")
+	mask, _, _ = strings.Cut(mask, "\n")
+	bits, _ := strconv.ParseUint(mask[max(0, len(mask)-16):], 16, 64) // 64 signals; MIPS has more
+	return bits>>(s-1)&1 == 1
 }
