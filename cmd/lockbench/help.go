@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
@@ -11,30 +12,34 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 )
 
-// usageTemplate is a shorter form of cobra's, with the flags under headings.
-const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} {{if .HasParent}}[COMMAND]{{else}}COMMAND{{end}} [flags]{{else}}{{.UseLine}}{{end}}
-{{- if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}
-{{- if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-
-"{{.CommandPath}} COMMAND --help" describes one.{{end}}
-{{- if .HasAvailableLocalFlags}}
-{{groupedFlags .LocalFlags}}{{end}}
-`
-
-// groupHelp gives a command and its subcommands help with flags under headings.
+// groupHelp gives a command and its subcommands a shorter form of cobra's help, with the flags under headings. A template
+// of it would make the program twice as large: see package html.
 func groupHelp(cmd *cobra.Command) {
-	cobra.AddTemplateFunc("groupedFlags", func(fs *pflag.FlagSet) string {
-		width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0, no limit, without a terminal
-		return groupedFlags(fs, width)
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := fmt.Fprintln(cmd.OutOrStderr(), usageOf(cmd))
+		return err
 	})
-	cmd.SetUsageTemplate(usageTemplate)
+}
+
+func usageOf(cmd *cobra.Command) string {
+	text := "Usage:\n  " + cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		text = "Usage:\n  " + cmd.CommandPath() + " COMMAND [flags]"
+	}
+	if cmd.HasExample() {
+		text += "\n\nExamples:\n" + cmd.Example
+	}
+	if cmd.HasAvailableSubCommands() {
+		text += "\n\nCommands:"
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				text += fmt.Sprintf("\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+		text += fmt.Sprintf("\n\n\"%s COMMAND --help\" describes one.", cmd.CommandPath())
+	}
+	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0, no limit, without a terminal
+	return text + "\n" + groupedFlags(cmd.LocalFlags(), width)
 }
 
 // groupedFlags returns pflag's usages of flags, under their headings.

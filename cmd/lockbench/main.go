@@ -70,22 +70,28 @@ func main() {
 }
 
 func root() *cobra.Command {
-	tool := result.CurrentTool()
+	var version bool
 	cmd := &cobra.Command{
-		Use:     "lockbench",
-		Version: strings.Join([]string{tool.Name, tool.Version, tool.Commit, tool.Go}, " "),
-		Short:   "Load distributed locks and see what they do",
+		Use:   "lockbench",
+		Short: "Load distributed locks and see what they do",
 		Example: `  lockbench run                             # the engine on five local masters
   lockbench run --keys 1 --procs 4          # processes fight for one lock
   lockbench compare                         # beside Redsync and a single master
   lockbench sweep --param workers=1,8,64    # how the cost grows`,
-		Args:          usage.NoSuchCommand[*cobra.Command],
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: usage.NoSuchCommand[*cobra.Command],
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !version {
+				return cmd.Help()
+			}
+			tool := result.CurrentTool()
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), tool.Name, tool.Version, tool.Commit, tool.Go)
+			return err
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.SetVersionTemplate("{{.Version}}\n")
+	cmd.Flags().BoolVarP(&version, "version", "v", false, "version for lockbench") // cobra's own writes another text
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedName() == "find-max" {
 			return usage.Errorf("--find-max is gone; instead: sweep --param rate=1000..128000x2 --slo 'response.p99<5ms'")

@@ -1,6 +1,7 @@
 package html
 
 import (
+	_ "embed"
 	"io"
 	"math"
 	"strconv"
@@ -20,24 +21,11 @@ import (
 //
 // The style sheet also has colours, dashes and fonts: series i has class s<i>.
 
-// linesView is the data of the template of lines.
-type linesView struct {
-	Title, XLabel string
-	X, Y          []mark
-	Bands         []band
-	Series        []series
-}
+//go:embed picture.css
+var pictureStyle string
 
-type series struct {
-	Name, Class, Path string
-	Dots              []mark
-}
-
-// mark is a tick or a dot: its place and its text.
-type mark struct{ X, Y, Text string }
-
-// linesOf returns nil if there is nothing to draw.
-func linesOf(l *view.Lines) *linesView {
+// lines draws curves, if there is anything to draw.
+func (m *markup) lines(l *view.Lines) {
 	var xs, ys [][]float64
 	for _, s := range l.Series {
 		xs, ys = append(xs, s.X), append(ys, s.Y)
@@ -45,33 +33,60 @@ func linesOf(l *view.Lines) *linesView {
 	x, okX := scaleOf(l.X, true, xs...)
 	y, okY := scaleOf(l.Y, false, ys...)
 	if !okX || !okY {
-		return nil
+		return
 	}
-	v := &linesView{Title: l.Title, XLabel: l.X.Label, Bands: bandsOf(x, l.Bands)}
-	for _, at := range ticks(x, 6) {
-		v.X = append(v.X, mark{X: percent(x.at(at)), Text: axisText(l.X, at)})
-	}
-	for _, at := range ticks(y, 8) {
-		v.Y = append(v.Y, mark{Y: percent(1 - y.at(at)), Text: axisText(l.Y, at)})
-	}
+	var legend, curves markup
 	for _, s := range l.Series {
-		if drawn := seriesOf(s, l, x, y); drawn.Path != "" {
-			v.Series = append(v.Series, drawn)
+		if path, dots := pathOf(s, l, x, y); path != "" {
+			class := classOf(s)
+			legend.add(`<span><svg width="24" height="10" aria-hidden="true"><line class="line %s" x1="1" x2="23" y1="5" y2="5"/></svg> %s</span>`, class, s.Name)
+			curves.add(`<svg x="0" y="0" width="100%%" height="100%%" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="line %s" d="%s"/></svg>`, class, path)
+			for _, d := range dots {
+				curves.add(`<circle class="dot %s" cx="%s" cy="%s" r="3.5"><title>%s</title></circle>`, class, d.x, d.y, d.text)
+			}
+			curves.WriteString("\n")
 		}
 	}
-	return v
+	m.add("<figure>\n<figcaption>%s</figcaption>\n<div class=\"legend\">", l.Title)
+	m.WriteString(legend.String())
+	m.add("</div>\n<svg class=\"plot\" role=\"img\" aria-label=\"%s\">\n", l.Title)
+	bands := bandsOf(x, l.Bands)
+	for _, b := range bands {
+		m.add(`<rect class="band" x="%s" y="0" width="%s" height="100%%"><title>%s</title></rect>`, b.X, b.Width, b.Label)
+		if len(bands) <= 6 {
+			m.add(`<text class="tick" x="%s" y="0" dy="-4">%s</text>`, b.X, b.Label)
+		}
+	}
+	for _, at := range ticks(y, 8) {
+		m.add(`<line class="grid" x1="0" x2="100%%" y1="%[1]s" y2="%[1]s"/><text class="tick" x="0" y="%[1]s" dx="-8" dy="4" text-anchor="end">%[2]s</text>`+"\n", percent(1-y.at(at)), axisText(l.Y, at))
+	}
+	for _, at := range ticks(x, 6) {
+		m.add(`<line class="grid" x1="%[1]s" x2="%[1]s" y1="0" y2="100%%"/><text class="tick" x="%[1]s" y="100%%" dy="18" text-anchor="middle">%[2]s</text>`+"\n", percent(x.at(at)), axisText(l.X, at))
+	}
+	if l.X.Label != "" {
+		m.add(`<text class="tick" x="100%%" y="100%%" dy="36" text-anchor="end">%s</text>`+"\n", l.X.Label)
+	}
+	m.WriteString(curves.String() + "</svg>\n</figure>\n")
 }
 
 // colors is the number of colours for series.
 const colors = 8
 
-// seriesOf makes no path for a series without a visible point.
-func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
-	v := series{Name: s.Name, Class: "s" + strconv.Itoa(s.Color%colors)}
+func classOf(s view.Series) string {
+	class := "s" + strconv.Itoa(s.Color%colors)
 	if s.Dash || s.Color >= colors {
-		v.Class += " dash"
+		class += " dash"
 	}
+	return class
+}
+
+// dot marks a value.
+type dot struct{ x, y, text string }
+
+// pathOf makes no path for a series without a visible point.
+func pathOf(s view.Series, l *view.Lines, x, y scale) (string, []dot) {
 	var path strings.Builder
+	var dots []dot
 	command := "M"
 	for i := range min(len(s.X), len(s.Y)) {
 		px, py := x.at(s.X[i]), y.at(s.Y[i])
@@ -82,11 +97,10 @@ func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
 		path.WriteString(command + short(1000*px, 1) + " " + short(1000*(1-py), 1))
 		command = "L"
 		if s.Dots {
-			v.Dots = append(v.Dots, mark{percent(px), percent(1 - py), axisText(l.X, s.X[i]) + ": " + axisText(l.Y, s.Y[i])})
+			dots = append(dots, dot{percent(px), percent(1 - py), axisText(l.X, s.X[i]) + ": " + axisText(l.Y, s.Y[i])})
 		}
 	}
-	v.Path = path.String()
-	return v
+	return path.String(), dots
 }
 
 // band is a stretch of the plot, with its label at the top.
@@ -102,28 +116,10 @@ func bandsOf(x scale, all []bench.Band) (bs []band) {
 	return bs
 }
 
-// picture is the data of the template of bars, in pixels.
-type picture struct {
-	Alone  bool // a file of its own, with the style in it
-	Height int
-	Titles []pictureTitle
-	Rows   []pictureRow
-}
-
-type pictureTitle struct {
-	Text string
-	Y    int
-}
-
-type pictureRow struct {
-	view.Bar
-	Class    string
-	Y, Width int
-}
-
-func pictureOf(all []view.Bars, alone bool) picture {
+// bars draws bars, in pixels, if there are any. A picture alone in its file has the style with it.
+func (m *markup) bars(all []view.Bars, alone bool) {
 	const top, rowPx, widest, between = 34, 30, 440, 14
-	p := picture{Alone: alone, Height: -between}
+	height, titles, rows := -between, "", markup{}
 	for _, b := range all {
 		if len(b.Rows) == 0 {
 			continue
@@ -132,19 +128,37 @@ func pictureOf(all []view.Bars, alone bool) picture {
 		for _, r := range b.Rows {
 			greatest = max(greatest, r.Value)
 		}
-		begin := p.Height + between
-		p.Titles = append(p.Titles, pictureTitle{b.Title, begin + 16})
+		begin := height + between
+		titles += b.Title + " "
+		rows.add(`<text class="soft" x="0" y="%d">%s</text>`+"\n", begin+16, b.Title)
+		class := "bar"
 		for i, r := range b.Rows {
-			p.Rows = append(p.Rows, pictureRow{r, map[bool]string{true: "bar", false: "rest"}[i == 0], begin + top + i*rowPx, max(1, int(widest*(r.Value/greatest)))})
+			rows.add(`<text x="0" y="%[1]d" dy="14">%[2]s</text><rect class="%[3]s" x="160" y="%[1]d" width="%[4]d" height="18" rx="2"/><text x="%[4]d" dx="168" y="%[1]d" dy="14">%[5]s</text>`+"\n",
+				begin+top+i*rowPx, r.Label, class, max(1, int(widest*(r.Value/greatest))), r.Text)
+			class = "rest"
 		}
-		p.Height = begin + top + len(b.Rows)*rowPx
+		height = begin + top + len(b.Rows)*rowPx
 	}
-	return p
+	if rows.Len() == 0 && !alone {
+		return
+	}
+	m.WriteString("<svg")
+	if alone {
+		m.WriteString(` xmlns="http://www.w3.org/2000/svg"`)
+	}
+	m.add(` width="720" height="%[1]d" viewBox="0 0 720 %[1]d" class="picture" role="img" aria-label="%[2]s">`+"\n", height, titles)
+	if alone {
+		m.WriteString("<style>\n" + pictureStyle + "</style>\n")
+	}
+	m.WriteString(rows.String() + "</svg>\n")
 }
 
 // WritePicture writes bars as an SVG file, which follows the reader's light or dark setting.
 func WritePicture(w io.Writer, all []view.Bars) error {
-	return templates.ExecuteTemplate(w, "picture.svg", pictureOf(all, true))
+	var m markup
+	m.bars(all, true)
+	_, err := io.WriteString(w, m.String())
+	return err
 }
 
 // percent writes a place between 0 and 1 as an SVG length.

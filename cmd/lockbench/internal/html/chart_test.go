@@ -81,15 +81,15 @@ func TestAScaleSpansItsValues(t *testing.T) {
 // drawn returns the markup of a chart, and requires that it is well-formed and free of NaN.
 func drawn(t *testing.T, b view.Block) string {
 	t.Helper()
-	var markup strings.Builder
-	require.NoError(t, templates.ExecuteTemplate(&markup, "block", b))
-	require.NotContains(t, markup.String(), "NaN")
-	require.NotContains(t, markup.String(), "Inf")
-	d := xml.NewDecoder(strings.NewReader("<root>" + markup.String() + "</root>"))
+	var m markup
+	m.block(b)
+	require.NotContains(t, m.String(), "NaN")
+	require.NotContains(t, m.String(), "Inf")
+	d := xml.NewDecoder(strings.NewReader("<root>" + m.String() + "</root>"))
 	for {
 		_, err := d.Token()
 		if err == io.EOF {
-			return strings.TrimSpace(markup.String())
+			return strings.TrimSpace(m.String())
 		}
 		require.NoError(t, err)
 	}

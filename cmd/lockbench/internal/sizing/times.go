@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Times is a sample of times. The zero value is empty.
@@ -119,7 +119,7 @@ func AtMost(k, n int64) float64 {
 	if k >= n || n <= 0 {
 		return 1
 	}
-	return distuv.Beta{Alpha: float64(max(k, 0)) + 1, Beta: float64(n - max(k, 0))}.Quantile(Confidence)
+	return mathext.InvRegIncBeta(float64(max(k, 0))+1, float64(n-max(k, 0)), Confidence) // distuv.Beta has it too, and 2 MB of matrices
 }
 
 // Confidence of all bounds.
