@@ -50,13 +50,13 @@ func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
 		{"MaxTTL", func(c *Config) { c.MaxTTL = -1 }},
 		{"MaxTTL", func(c *Config) { c.MaxTTL = 1 }},
 		{"MaxTTL", func(c *Config) { c.MaxTTL = math.MaxInt64 }},
-		{"invalid: MaxTTL", func(c *Config) { c.TTL, c.MaxTTL = math.MaxInt64, math.MaxInt64 }},
+		{"MaxTTL", func(c *Config) { c.TTL, c.MaxTTL = math.MaxInt64, math.MaxInt64 }},
 		{"MaxTTL", func(c *Config) { c.MaxTTL = limits.TTL + 1 }},
 		{"TTL", func(c *Config) { c.MaxTTL = 5 * time.Second }}, // below the default TTL
 		{"TTL", func(c *Config) { c.TTL = -1 }},
 		{"TTL", func(c *Config) { c.TTL = math.MinInt64 }},
-		{"Config.TTL", func(c *Config) { c.TTL = math.MaxInt64 }}, // MaxTTL is not set
-		{"Config.TTL", func(c *Config) { c.TTL = limits.TTL + 1 }},
+		{"TTL", func(c *Config) { c.TTL = math.MaxInt64 }}, // MaxTTL is not set
+		{"TTL", func(c *Config) { c.TTL = limits.TTL + 1 }},
 		{"TTL", func(c *Config) { c.TTL = time.Millisecond - 1 }},
 		{"TTL", func(c *Config) { c.TTL = 200 * time.Millisecond }}, // MasterTimeout eats it
 		{"TTL", func(c *Config) { c.TTL, c.MaxTTL = 10*time.Second, 9*time.Second }},
@@ -72,7 +72,9 @@ func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
 		c.change(&cfg)
 		_, err := New(t.Context(), cfg)
 		require.ErrorIs(t, err, ErrInvalid, "%s: %+v", c.field, cfg)
-		require.ErrorContains(t, err, c.field)
+		var invalid *InvalidError
+		require.ErrorAs(t, err, &invalid)
+		require.True(t, strings.EqualFold(c.field, invalid.Field), invalid.Field)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"muxlock/pipeline"
 )
 
-// All errors are for errors.Is; AttemptError, StartError and NotReadyError are for errors.As. The error of a ctx that ended
+// All errors are for errors.Is; AttemptError, InvalidError, StartError and NotReadyError are for errors.As. The error of a ctx that ended
 // is joined to them, and never replaces them. Every text is one line. None holds a token.
 var (
 	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch and ErrExpired when an acquire returns
@@ -30,8 +30,8 @@ var (
 	// ErrLost is returned once validity has run out, the masters answered that the lock is no longer ours, or the engine was
 	// closed. It is final. Its cause is ErrExpired, ErrNotHeld or ErrClosed.
 	ErrLost = errors.New("muxlock: lock was lost")
-	// ErrInvalid is returned, with the name of the field or argument, before anything is sent. New also returns it if the
-	// masters cannot be used as configured.
+	// ErrInvalid is returned, with the name of the field or argument, before anything is sent: it is matched by an
+	// InvalidError. New also returns it if the masters cannot be used as configured.
 	ErrInvalid = errors.New("muxlock: invalid")
 	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing was sent.
 	ErrOverloaded = pipeline.ErrOverloaded
@@ -61,6 +61,17 @@ var (
 //		Err    error  // the reason; errors.Is and errors.As see it
 //	}
 type MasterError = pipeline.MasterError
+
+// InvalidError says which field or argument ErrInvalid is about. errors.As finds it as an *InvalidError.
+type InvalidError struct {
+	Field  string // a field of Config, such as MaxTTL or Masters[2], or an argument, such as ttl or names[0]
+	Reason string // what is wrong with it: "is empty"
+}
+
+func (e *InvalidError) Error() string { return ErrInvalid.Error() + ": " + e.Field + " " + e.Reason }
+
+// Is makes it match ErrInvalid.
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
 // StartError says why New failed. errors.As finds it as a *StartError, and its causes.
 //
@@ -145,7 +156,7 @@ func (e *AttemptError) Unwrap() []error {
 }
 
 func invalid(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s %s", ErrInvalid, field, fmt.Sprintf(format, args...))
+	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
 func ofName(name string, err error) error { return fmt.Errorf("%q: %w", name, err) }

@@ -172,5 +172,5 @@ func fingerprint(groups []*group) string {
 }
 
 func invalid(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s %s", engine.ErrInvalid, field, fmt.Sprintf(format, args...))
+	return &engine.InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
