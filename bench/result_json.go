@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"muxlock/internal/wallclock"
 )
@@ -205,10 +206,10 @@ type Clock = wallclock.Clock
 // the whole run, whose quorum took longest, from 50 ms on. A time below 0 says that no quorum
 // answered; without its sign, it is the time until the next probe began.
 type Probe struct {
-	TimeoutNs int64     `json:"timeout_ns"`
-	Rows      [][]int64 `json:"rows"`
-	AtNs      []int64   `json:"at_ns,omitempty"` // start of each row, since the measured time began
-	Slow      []Peak    `json:"slow,omitempty"`
+	TimeoutNs int64             `json:"timeout_ns"`
+	Rows      [][]time.Duration `json:"rows"`
+	AtNs      []int64           `json:"at_ns,omitempty"` // start of each row, since the measured time began
+	Slow      []Peak            `json:"slow,omitempty"`
 }
 
 // Band is one fault while it was in force, on the clock of Series.

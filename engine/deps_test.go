@@ -58,7 +58,7 @@ var floors = [][]string{
 	{"engine"},
 	{"engine/admin"},
 	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/redsync"},
-	{"internal/watch"},
+	{"internal/probe"},
 	{"engine/lockotel", "engine/lockprom", "cmd"},
 	{"internal/testing", "engine/servertest"}, // no product imports it, nor the next
 	{"internal/testing/sim"},

@@ -13,15 +13,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
-	"muxlock/internal/address"
 	"muxlock/internal/fold"
+	"muxlock/internal/probe"
 	"muxlock/internal/usage"
-	"muxlock/internal/watch"
 )
 
 // doctorFlags are the flags of doctor.
@@ -60,7 +58,7 @@ type diagnosis struct {
 	Tool          tool            `json:"tool"`
 	Worst         admin.Level     `json:"worst"`
 	Findings      []admin.Finding `json:"findings"`
-	PerMaster     []watch.Master  `json:"per_master"`
+	PerMaster     []probe.Master  `json:"per_master"`
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command) error {
@@ -75,12 +73,10 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var masters []rueidis.ClientOption
-	for _, addr := range cfg.Masters {
-		option, _ := address.Parse(addr, cfg.Client) // check has parsed it, too
-		masters = append(masters, option)
+	seen, found, err := probe.Watch(cmd.Context(), cfg.Masters, cfg.Client, f.length)
+	if err != nil {
+		return err
 	}
-	seen, found := watch.Masters(cmd.Context(), masters, f.length)
 	report.Add(append(found, judgeProcessors(os.DirFS("/")))...)
 	d := diagnosis{SchemaVersion: 1, Tool: thisTool(), Findings: report.Findings, PerMaster: seen}
 	for i, f := range d.Findings {

@@ -29,11 +29,16 @@ func Dial(ctx context.Context, master string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	connect := opt.DialCtxFn // unix://
+	return Connect(ctx, opt)
+}
+
+// Connect is Dial with the options of one master. It logs in with their Username and Password.
+func Connect(ctx context.Context, opt rueidis.ClientOption) (*Conn, error) {
+	connect := opt.DialCtxFn // also of unix://
 	if connect == nil {
 		connect = address.Dial
 	}
-	nc, err := connect(ctx, opt.InitAddress[0], new(net.Dialer), opt.TLSConfig)
+	nc, err := connect(ctx, opt.InitAddress[0], &opt.Dialer, opt.TLSConfig)
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,8 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/internal/probe"
 	"muxlock/internal/redisfake"
-	"muxlock/internal/watch"
 )
 
 // A script says what the hostile master sends on each of its connections: first honest replies, then text in place of the next
@@ -153,13 +153,8 @@ var operators = []func(w *world){
 		}
 	},
 	func(w *world) {
-		var options []rueidis.ClientOption
-		for _, m := range w.cfg.Masters {
-			option := w.cfg.Client
-			option.InitAddress = []string{m}
-			options = append(options, option)
-		}
-		watched, _ := watch.Masters(w.Context(), options, 20*time.Millisecond)
+		watched, _, err := probe.Watch(w.Context(), w.cfg.Masters, w.cfg.Client, 20*time.Millisecond)
+		require.NoError(w, err)
 		for _, m := range watched[1:] {
 			require.Positive(w, m.RTT.Count)
 		}

@@ -9,7 +9,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
-	"muxlock/cmd/lockbench/internal/probe"
+	"muxlock/internal/probe"
 )
 
 // Runner is one connected implementation: a lockRunner, or a load of its own.
@@ -41,9 +41,9 @@ type riggedRunner struct {
 // Run adds the probes and the faults of the measured time to the result.
 func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	prober := &probe.Prober{} // without masters
-	if r.plan.ProbeEvery > 0 {
+	opts := probe.Options{Every: r.plan.ProbeEvery, Timeout: cmp.Or(5*r.plan.Engine.MasterTimeout, time.Second)}
+	if opts.Every > 0 {
 		var err error
-		opts := probe.Options{Every: r.plan.ProbeEvery, Timeout: cmp.Or(5*r.plan.Engine.MasterTimeout, time.Second)}
 		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], opts); err != nil {
 			return nil, err
 		}
@@ -53,8 +53,8 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	cfg.Begin = func(at time.Time) {
 		clients, _ := r.Runner.(faults.Clients) // a load in this process has none
 		end = r.session.rig.Begin(at.Add(cfg.Warmup), clients)
-		if r.plan.ProbeEvery > 0 {
-			prober.Start(at.Add(cfg.Warmup), cfg.Duration)
+		if opts.Every > 0 {
+			prober.Start(ctx, at.Add(cfg.Warmup), cfg.Duration)
 		}
 	}
 	res, err := r.Runner.Run(ctx, cfg)
@@ -68,7 +68,7 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 			}
 		}
 		if report != nil {
-			report.Into(res)
+			addProbes(res, report, opts.Timeout)
 		}
 	}
 	return res, errors.Join(err, faultErr)

@@ -81,14 +81,9 @@ func (m *Measured) addRounds(p *bench.Probe) {
 		m.Slow = append(m.Slow, Moment{At: m.Watched + time.Duration(s.AtNs), Took: time.Duration(s.Ns)})
 	}
 	for i, row := range p.Rows {
-		if len(row) != m.Masters || i >= len(p.AtNs) {
-			continue
+		if len(row) == m.Masters && i < len(p.AtNs) {
+			m.Rounds = append(m.Rounds, Round{At: m.Watched + time.Duration(p.AtNs[i]), Trips: row})
 		}
-		trips := make([]time.Duration, len(row))
-		for j, ns := range row {
-			trips[j] = time.Duration(ns)
-		}
-		m.Rounds = append(m.Rounds, Round{At: m.Watched + time.Duration(p.AtNs[i]), Trips: trips})
 	}
 }
 

@@ -46,12 +46,12 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 	a, b, other, idle := result(), result(), result(), result()
 	a.Latency = bench.Latencies{bench.AcquireTime: summary(time.Hour), bench.ValidityUsedTime: summary(ms, 3*ms), bench.ReleaseTime: summary(4 * ms), bench.HoldTime: cut.Summary()}
 	a.Client.Stall = &bench.Summary{Max: int64(70 * ms), Peaks: &bench.Peaks{All: []bench.Peak{{AtNs: 5, Ns: 1}, {AtNs: 7, Ns: 8}}}}
-	a.Probe = &bench.Probe{Rows: [][]int64{{1, 2}, {3, 4, 5}, {6, -1}, {7, 8}}, AtNs: []int64{10, 20, 30}, Slow: []bench.Peak{{AtNs: 11, Ns: 12}}}
+	a.Probe = &bench.Probe{Rows: [][]time.Duration{{1, 2}, {3, 4, 5}, {6, -1}, {7, 8}}, AtNs: []int64{10, 20, 30}, Slow: []bench.Peak{{AtNs: 11, Ns: 12}}}
 	a.PerMaster = []bench.Master{{Clock: &bench.Clock{PPM: 1}}}
 	b.Latency = bench.Latencies{bench.AcquireTime: summary(5 * ms), bench.ReleaseTime: &bench.Summary{HDR: "not read, since it has none"}}
 	b.Client.Stall = &bench.Summary{Peaks: &bench.Peaks{All: []bench.Peak{{AtNs: 9, Ns: int64(80 * ms)}}}}
 	b.Holding = &bench.Holding{Held: 40}
-	b.Probe = &bench.Probe{Rows: [][]int64{{9, 9}}, AtNs: []int64{40}, Slow: []bench.Peak{{AtNs: 13, Ns: -14}}}
+	b.Probe = &bench.Probe{Rows: [][]time.Duration{{9, 9}}, AtNs: []int64{40}, Slow: []bench.Peak{{AtNs: 13, Ns: -14}}}
 	b.PerMaster = []bench.Master{{Clock: &bench.Clock{PPM: 2}}, {}, {Clock: &bench.Clock{PPM: 3}}}
 	other.Impl, other.Masters = "another", 5
 	idle.Totals.Acquired, idle.Masters = 0, 5
@@ -62,7 +62,7 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 		Masters: 2, Watched: 2 * time.Minute,
 		Acquires: once(ms, 3*ms, 5*ms), Holds: Count([]time.Duration{once(2 * ms).Longest()}, nil, 3), Renewed: Count(nil, nil, 40),
 		Pauses: []Moment{{5, 1}, {7, 8}, {time.Minute + 9, 80 * ms}},
-		Rounds: []Round{{10, []time.Duration{1, 2}}, {30, []time.Duration{6, -1}}, {time.Minute + 40, []time.Duration{9, 9}}},
+		Rounds: []Round{{At: 10, Trips: []time.Duration{1, 2}}, {At: 30, Trips: []time.Duration{6, -1}}, {At: time.Minute + 40, Trips: []time.Duration{9, 9}}},
 		Slow:   []Moment{{11, 12}, {time.Minute + 13, -14}},
 		Clocks: []bench.Clock{{PPM: 1}, {PPM: 2}, {PPM: 3}},
 	}, m, "rows of other masters or without their time do not count")

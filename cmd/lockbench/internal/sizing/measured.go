@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/probe"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 )
@@ -37,31 +38,12 @@ type Measured struct {
 type Moment struct{ At, Took time.Duration }
 
 // Round is one probe of all masters, sent to all at once.
-type Round struct {
-	At    time.Duration
-	Trips []time.Duration // of each master; below 0: no answer
-}
-
-// took returns the time until q masters have answered. It returns false if fewer answered.
-func (r Round) took(q int) (time.Duration, bool) {
-	var room [16]time.Duration
-	answers := room[:0]
-	for _, trip := range r.Trips {
-		if trip >= 0 {
-			answers = append(answers, trip)
-		}
-	}
-	if len(answers) < q {
-		return 0, false
-	}
-	slices.Sort(answers)
-	return answers[q-1], true
-}
+type Round = probe.Row
 
 // quorums returns the times of a quorum, less the time in which the holder was paused.
 func (m Measured) quorums() Times {
 	return m.times(func(r Round) (time.Duration, bool) {
-		took, ok := r.took(quorum.Size(m.Masters))
+		took, ok := r.Took(quorum.Size(m.Masters))
 		return took - m.paused(Moment{r.At, took}), ok
 	})
 }

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 
-	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/probe"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -137,19 +137,13 @@ func probed(t *testing.T, addrs []string, probers int, length time.Duration) (jo
 	for range probers {
 		p, err := probe.Open(t.Context(), addrs, probe.Options{Every: 100 * time.Millisecond, Timeout: time.Second})
 		require.NoError(t, err)
-		p.Start(time.Now(), length)
+		p.Start(t.Context(), time.Now(), length)
 		all = append(all, p)
 	}
 	return func() sizing.Measured {
 		m := sizing.Measured{Masters: len(addrs), Watched: length}
 		for _, p := range all {
-			for _, row := range p.Stop().Probe.Rows {
-				r := sizing.Round{}
-				for _, ns := range row {
-					r.Trips = append(r.Trips, time.Duration(ns))
-				}
-				m.Rounds = append(m.Rounds, r)
-			}
+			m.Rounds = append(m.Rounds, p.Stop().Rows...)
 		}
 		return m
 	}

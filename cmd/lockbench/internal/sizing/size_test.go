@@ -359,19 +359,3 @@ func TestAPauseCountsAsFarAsItLiesWithinATime(t *testing.T) {
 		require.Equal(t, c.want, m.paused(Moment{c.from, c.to - c.from}), c)
 	}
 }
-
-func TestAQuorumIsTheAnswerOfAMajority(t *testing.T) {
-	for _, c := range []struct {
-		trips []time.Duration
-		want  time.Duration
-		ok    bool
-	}{
-		{[]time.Duration{3, 1, 2}, 2, true},
-		{[]time.Duration{0, 5, -1}, 5, true},
-		{[]time.Duration{-1, 5, -1}, 0, false},
-	} {
-		took, ok := Round{Trips: c.trips}.took(2)
-		require.Equal(t, c.want, took)
-		require.Equal(t, c.ok, ok)
-	}
-}

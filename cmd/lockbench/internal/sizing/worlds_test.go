@@ -192,7 +192,7 @@ func (c *course) attempt(at, timeout time.Duration, acquire bool) (end time.Dura
 type seen struct {
 	used, held []time.Duration
 	open, kept int64
-	rows       [][]int64
+	rows       [][]time.Duration
 	at         []int64
 	slow       []bench.Peak
 	pauses     []sizing.Moment
@@ -228,10 +228,10 @@ func (c *course) measure(length time.Duration) (s seen) {
 	for at, next := time.Duration(0), time.Duration(0); at < length && !c.process; at = next {
 		next = at + time.Duration(c.rng.ExpFloat64()*float64(20*ms))
 		begin := c.free(holder, at)
-		row, answers := make([]int64, 3), []time.Duration(nil)
+		row, answers := make([]time.Duration, 3), []time.Duration(nil)
 		for i := range row {
 			took := c.free(holder, c.trip(i, begin)) - begin
-			if row[i] = int64(took); took > time.Second {
+			if row[i] = took; took > time.Second {
 				row[i] = -1
 				s.unanswered++
 			} else {

@@ -1,9 +1,0 @@
-package probe
-
-import (
-	"testing"
-
-	"muxlock/cmd/lockbench/internal/subprocesstest"
-)
-
-func TestMain(m *testing.M) { subprocesstest.Main(m) }

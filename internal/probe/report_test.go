@@ -1,0 +1,64 @@
+package probe
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestARowTookUntilTheAnswerOfSoManyMasters(t *testing.T) {
+	for _, c := range []struct {
+		trips []time.Duration
+		want  time.Duration
+		ok    bool
+	}{
+		{[]time.Duration{3, 1, 2}, 2, true},
+		{[]time.Duration{0, 5, -1}, 5, true},
+		{[]time.Duration{-1, 5, -1}, 0, false},
+	} {
+		took, ok := Row{Trips: c.trips}.Took(2)
+		require.Equal(t, c.want, took)
+		require.Equal(t, c.ok, ok)
+	}
+}
+
+func TestAMasterIsDownFromALostProbeToTheNextAnswer(t *testing.T) {
+	for _, c := range []struct {
+		trips []time.Duration // a row at 0, one at 10, ...
+		lost  int64
+		down  float64
+	}{
+		{nil, 0, 0},
+		{[]time.Duration{5, 5, 5}, 0, 0},
+		{[]time.Duration{5, -1, 5}, 1, 0.15},
+		{[]time.Duration{-1, -1, 5, 5, -1}, 3, 0.25 + 0.6},
+		{[]time.Duration{-1, 1000}, 1, 1},
+		{[]time.Duration{-1, -1}, 2, 1},
+	} {
+		var rows []Row
+		for i, trip := range c.trips {
+			rows = append(rows, Row{At: time.Duration(10 * i), Trips: []time.Duration{trip}})
+		}
+		n, share := lost(rows, 0, 100)
+		require.Equal(t, c.lost, n, c)
+		require.InDelta(t, c.down, share, 1e-9, c)
+	}
+	_, share := lost(nil, 0, 0)
+	require.Zero(t, share)
+}
+
+func TestRoundTripsAreSummarized(t *testing.T) {
+	var rows []Row
+	for i := range 1000 {
+		rows = append(rows, Row{Trips: []time.Duration{-1, time.Duration(1000 - i)}}, Row{Trips: []time.Duration{-1, -1}})
+	}
+	require.Equal(t, RoundTrips{Unit: "ns", Count: 1000, Min: 1, Mean: 500.5, Max: 1000,
+		P: map[string]time.Duration{"50": 501, "90": 901, "99": 991, "99.9": 1000, "99.99": 1000}}, rounded(summary(Trips(rows, 1))))
+	require.Equal(t, RoundTrips{Unit: "ns", P: map[string]time.Duration{}}, summary(Trips(rows, 0)))
+}
+
+func rounded(s RoundTrips) RoundTrips {
+	s.Mean = float64(time.Duration(s.Mean*10+0.5)) / 10
+	return s
+}
