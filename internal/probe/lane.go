@@ -40,13 +40,10 @@ type sent struct {
 
 // send sends a probe. The round trip of an answer goes to trip.
 func (l *lane) send(trip *time.Duration) {
-	s := sent{l.conn.Load(), time.Now(), trip}
-	l.probes <- s
-	if s.conn == nil {
-		return
-	}
-	if _, err := s.conn.Write(timeCommand); err != nil {
-		s.conn.Close() // the lane's goroutine sees it
+	conn := l.conn.Load()
+	l.probes <- sent{conn, time.Now(), trip}
+	if conn != nil {
+		_, _ = conn.Write(timeCommand) // without it there is no answer
 	}
 }
 
@@ -55,19 +52,19 @@ func (l *lane) send(trip *time.Duration) {
 func (l *lane) run(ctx context.Context, base time.Time) {
 	var again time.Time // when to dial
 	for s := range l.probes {
-		switch conn := l.conn.Load(); {
-		case conn == nil && s.at.After(again):
-			l.connect(ctx)
-			again = time.Now().Add(retryPause)
-		case conn == nil || s.conn != conn: // lost with an earlier connection
-		default:
+		conn := l.conn.Load()
+		if conn != nil && s.conn == conn { // else it was lost with an earlier connection
 			answer, at, err := receive(conn, s.at.Add(l.timeout))
-			if err != nil {
-				l.close()
+			if err == nil {
+				*s.trip = max(at.Sub(s.at), 1)
+				l.note(answer, s.at, *s.trip, base)
 				continue
 			}
-			*s.trip = max(at.Sub(s.at), 1)
-			l.note(answer, s.at, *s.trip, base)
+			l.close()
+		}
+		if l.conn.Load() == nil && time.Now().After(again) {
+			l.connect(ctx)
+			again = time.Now().Add(retryPause)
 		}
 	}
 }

@@ -126,9 +126,9 @@ func (p *Prober) conduct(ctx context.Context) {
 			return
 		}
 		row := Row{At: time.Since(p.base), Trips: make([]time.Duration, len(p.lanes))}
-		for i, l := range p.lanes {
+		for _, i := range rand.Perm(len(p.lanes)) { // the first answer may wait until all are sent
 			row.Trips[i] = -1
-			l.send(&row.Trips[i])
+			p.lanes[i].send(&row.Trips[i])
 		}
 		p.rows = append(p.rows, row)
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"net"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +22,22 @@ const (
 	rowsDue = 1000
 )
 
-// opened has do meet a prober of two masters, the second of which follows before first, if that is not nil.
+// tracked is a connection that says when it is closed.
+type tracked struct {
+	net.Conn
+	gone func()
+}
+
+func (c tracked) Close() error {
+	c.gone()
+	return c.Conn.Close()
+}
+
+// opened has do meet a prober of two masters, and checks that it leaves no connection open. The second master undergoes
+// before first, if that is not nil.
 func opened(t *testing.T, before func(second *redisfake.Server), do func(t *testing.T, p *Prober, second *redisfake.Server)) {
 	synctest.Test(t, func(t *testing.T) {
+		var open atomic.Int64
 		masters := map[string]*redisfake.Server{"192.0.2.1:6379": redisfake.New(), "192.0.2.2:6379": redisfake.New()}
 		for _, m := range masters {
 			defer m.Close()
@@ -42,23 +57,31 @@ func opened(t *testing.T, before func(second *redisfake.Server), do func(t *test
 		p, err := Open(t.Context(), []string{"192.0.2.1:6379", "redis://192.0.2.2:6379"}, Options{
 			Every: length / rowsDue, Timeout: time.Second,
 			Client: rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-				return masters[addr].Dial(ctx, addr, d, c)
+				conn, err := masters[addr].Dial(ctx, addr, d, c)
+				if err != nil {
+					return nil, err
+				}
+				open.Add(1)
+				return tracked{conn, sync.OnceFunc(func() { open.Add(-1) })}, nil
 			}},
 		})
 		require.NoError(t, err)
 		do(t, p, second)
+		require.Zero(t, open.Load())
 	})
 }
 
 // seen is what the prober reports after do has been with the second master.
 func seen(t *testing.T, p *Prober, do func()) (r *Report, fine, second Master) {
 	t.Helper()
-	p.Start(t.Context(), time.Now(), length)
+	p.Start(t.Context(), time.Now().Add(time.Minute), length)
+	time.Sleep(time.Minute)
 	do()
 	p.all.Wait()
 	r = p.Stop()
 	require.Equal(t, length, r.Length)
 	require.InDelta(t, rowsDue, len(r.Rows), 8*32, "8 standard deviations")
+	require.Positive(t, r.Rows[0].At)
 	fine, second = r.Masters[0], r.Masters[1]
 	require.Equal(t, "192.0.2.1:6379", fine.Addr)
 	require.Len(t, r.Rows, fine.RTT.Count)
@@ -81,6 +104,21 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 		require.Zero(t, second.Lost)
 		require.Equal(t, delay, second.RTT.P["50"])
 		require.InDelta(t, 1000, second.Clock.PPM, 100)
+	})
+}
+
+func TestProbesUnderWayAreLostWithTheirConnection(t *testing.T) {
+	const delay = 300 * time.Millisecond
+	opened(t, func(second *redisfake.Server) { second.Slow(delay) }, func(t *testing.T, p *Prober, master *redisfake.Server) {
+		r, _, second := seen(t, p, func() {
+			time.Sleep(length / 2)
+			master.Restart()
+		})
+		require.InDelta(t, 30, second.Lost, 8*5.5)
+		require.Positive(t, second.Lost)
+		for _, row := range r.Rows {
+			require.True(t, row.Trips[1] == delay || row.Trips[1] < 0 && row.At > length/2-delay && row.At < length*11/20, row)
+		}
 	})
 }
 

@@ -72,21 +72,17 @@ func Trips(rows []Row, master int) (trips []time.Duration) {
 // lost returns how many probes of a master got no answer, and the share of the length between such a probe and the answer
 // to a later one.
 func lost(rows []Row, master int, length time.Duration) (n int64, share float64) {
-	since, down := time.Duration(-1), time.Duration(0)
-	for _, r := range rows {
-		switch trip := r.Trips[master]; {
-		case trip < 0:
-			n++
-			if since < 0 {
-				since = r.At
-			}
-		case since >= 0:
-			down += min(r.At+trip, length) - since
-			since = -1
+	down := time.Duration(0)
+	for i, r := range rows {
+		if r.Trips[master] >= 0 {
+			continue
 		}
-	}
-	if since >= 0 {
-		down += max(length-since, 0)
+		n++
+		until := length
+		if i+1 < len(rows) {
+			until = min(length, rows[i+1].At+max(rows[i+1].Trips[master], 0))
+		}
+		down += until - r.At
 	}
 	return n, float64(down) / float64(max(length, 1))
 }

@@ -1,10 +1,14 @@
 package probe
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/resp"
+	"muxlock/internal/wallclock"
 )
 
 func TestARowTookUntilTheAnswerOfSoManyMasters(t *testing.T) {
@@ -61,4 +65,16 @@ func TestRoundTripsAreSummarized(t *testing.T) {
 func rounded(s RoundTrips) RoundTrips {
 	s.Mean = float64(time.Duration(s.Mean*10+0.5)) / 10
 	return s
+}
+
+func TestOfEachStretchTheReadingOfTheShortestTripIsKept(t *testing.T) {
+	l, base := new(lane), time.Unix(1000, 0)
+	note := func(at, trip time.Duration, answer ...resp.Reply) { l.note(answer, base.Add(at), trip, base) }
+	for i, trip := range []time.Duration{9, 4, 6, 8} {
+		at := time.Duration(i) * 40 * time.Millisecond
+		note(at, trip*time.Microsecond, resp.Reply{Text: "1007"}, resp.Reply{Text: strconv.Itoa(i * 40_000)})
+	}
+	note(0, 1, resp.Reply{Kind: resp.Failed, Text: "NOPERM"})
+	note(0, 1, resp.Reply{Text: "1007"}, resp.Reply{Text: "x"})
+	require.Equal(t, []wallclock.Reading{{At: 40_002_000, Offset: 7e9 - 2000, Trip: 4000}, {At: 120_004_000, Offset: 7e9 - 4000, Trip: 8000}}, l.clock)
 }

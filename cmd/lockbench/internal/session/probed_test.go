@@ -75,14 +75,25 @@ func TestNoSlowRowIsLostAmongManyFastOnes(t *testing.T) {
 	require.Equal(t, []bench.Peak{{AtNs: 300e9, Ns: int64(slow)}, {AtNs: 399.99e9, Ns: int64(slow)}}, found[10:])
 }
 
-func TestOfAnOutageTooLongForAReportTheBeginIsKept(t *testing.T) {
-	found := slowest(every(time.Millisecond, 6000, func(i int) []time.Duration {
-		if i < 1000 { // an answer
-			return []time.Duration{time.Second + time.Duration(i*7919%1000)}
+func TestOfManySlowRowsTheFirstOfTheSlowestAreKept(t *testing.T) {
+	for _, end := range []int{6000, 1900} { // of an outage since 1000
+		found := slowest(every(time.Millisecond, 6000, func(i int) []time.Duration {
+			if i < 1000 || i >= end { // an answer
+				return []time.Duration{time.Second + time.Duration(i*7919%1000)}
+			}
+			return []time.Duration{-1}
+		}))
+		require.Len(t, found, peaks.Most/2)
+		next := 1000
+		for i, one := range found {
+			require.True(t, i == 0 || found[i-1].AtNs < one.AtNs)
+			if one.Ns < 0 {
+				require.EqualValues(t, next*1e6, one.AtNs, "without a gap")
+				next++
+			} else {
+				require.Greater(t, one.Ns, int64(time.Second+970))
+			}
 		}
-		return []time.Duration{-1}
-	}))
-	for i, one := range found[:peaks.Most/2] {
-		require.EqualValues(t, (1000+i)*1e6, one.AtNs, "without a gap")
+		require.Equal(t, min(end, 1000+peaks.Most/2), next)
 	}
 }
