@@ -17,31 +17,37 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// A fencedSet is set up for fencing. Its leases are so short that a master that lost its data votes again after about
-// five seconds.
+const shortWait = 5042 * time.Millisecond // of a master that lost its data, with leases of at most 4 s
+
+// A fencedSet is set up for fencing. Its leases are so short that a master that lost its data votes again after shortWait.
 type fencedSet struct {
 	*set
 	cfg engine.Config
 }
 
-const shortWait = 5042 * time.Millisecond // of a master, with leases of at most 4 s
-
 func newFencedSet(t *testing.T) fencedSet {
 	t.Helper()
-	s := ownSet(t)
-	cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 4 * time.Second, MasterTimeout: 3900 * time.Millisecond}
-	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
-	s.env = []string{
-		"MUXLOCK_MASTERS=" + strings.Join(cfg.Masters, ","), "MUXLOCK_FENCING=true",
-		"MUXLOCK_MAX_TTL=4s", "MUXLOCK_MASTER_TIMEOUT=2s",
-	}
-	return fencedSet{s, cfg}
+	s := fenced(t, 3, "4s")
+	return fencedSet{s.with("MUXLOCK_MAX_TTL=4s"), engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 4 * time.Second, MasterTimeout: 3900 * time.Millisecond}}
+}
+
+// fenced starts masters and sets them up for fencing. maxTTL is not among the settings.
+func fenced(t *testing.T, n int, maxTTL string) *set {
+	t.Helper()
+	return fencedSetOf(t, redistest.Masters(t, n), maxTTL)
+}
+
+func fencedSetOf(t *testing.T, masters []*redisserver.Server, maxTTL string) *set {
+	t.Helper()
+	s := setOf(masters)
+	s.ok(t, "masters init --master-timeout 3900ms --max-ttl "+maxTTL)
+	return s.with("MUXLOCK_NEW_MASTERS=", "MUXLOCK_FENCING=true")
 }
 
 // exec runs a command, and returns its fence and muxlock's messages.
 func (s fencedSet) exec(t *testing.T) (fence uint64, said string) {
 	t.Helper()
-	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
+	stdout, stderr, code := s.run(t, "exec --ttl 4s name -- sh -c", "echo $MUXLOCK_FENCE")
 	require.Zero(t, code, stderr)
 	fence, err := strconv.ParseUint(strings.TrimSpace(stdout), 10, 64)
 	require.NoError(t, err)
@@ -160,14 +166,10 @@ func TestOfMembersThatAreDownThoseOfOtherGroupsAreNotNamed(t *testing.T) {
 	red, blue := newFencedSet(t), newFencedSet(t)
 	red.cfg.Fencing = true
 	inRed, inBlue, setting := nameInEach(t, red.set, blue.set, red.cfg)
-	s := &set{env: append(red.env[1:], setting)}
+	s := red.with("MUXLOCK_MASTERS=", setting)
 	redistest.Down(t, blue.masters[0])
-	_, stderr, code := s.run(t, "exec", "--ttl", "4s", inRed, "--", "true")
-	require.Zero(t, code, stderr)
-	require.Empty(t, stderr)
-	_, stderr, code = s.run(t, "exec", "--ttl", "4s", inBlue, "--", "true")
-	require.Zero(t, code, stderr)
-	require.Contains(t, stderr, "muxlock: locked without "+blue.masters[0].Addr())
+	require.Empty(t, s.fails(t, 0, "exec --ttl 4s "+inRed+" -- true"))
+	require.Contains(t, s.fails(t, 0, "exec --ttl 4s "+inBlue+" -- true"), "muxlock: locked without "+blue.masters[0].Addr())
 }
 
 func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
@@ -178,16 +180,13 @@ func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
 	inRed, inBlue, setting := nameInEach(t, red, blue, cfg)
 	s := &set{env: []string{setting, "MUXLOCK_MAX_TTL=8s", "MUXLOCK_MASTER_TIMEOUT=2s"}}
 	require.Eventually(t, func() bool { // all have voted for long enough
-		_, stderr, code := s.run(t, "exec", "--ttl", "8s", inRed, "--", "true")
+		_, stderr, code := s.run(t, "exec --ttl 8s "+inRed+" -- true")
 		return code == 0 && stderr == ""
 	}, limit, time.Millisecond)
 	for _, m := range blue.masters {
 		restart(t, m)
 	}
-	_, stderr, code := s.run(t, "exec", "--ttl", "8s", inRed, "--", "true")
-	require.Zero(t, code, stderr)
-	require.Empty(t, stderr)
-	_, stderr, code = s.run(t, "exec", "--ttl", "8s", "--max-ttl", "1h", "--wait", asks, inBlue, "--", "true") // no machine is so busy
-	require.Equal(t, exitTimeout, code)
+	require.Empty(t, s.fails(t, 0, "exec --ttl 8s "+inRed+" -- true"))
+	stderr := s.fails(t, exitTimeout, "exec --ttl 8s --max-ttl 1h --wait "+asks+" "+inBlue+" -- true") // no machine is so busy
 	require.Contains(t, stderr, "muxlock: waiting for the masters: 0 of 3 masters vote")
 }

@@ -70,19 +70,9 @@ var blocked = map[string]func(t testing.TB, c *exec.Cmd){
 // startBlocked starts a muxlock with an output that is blocked.
 func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	t.Helper()
-	j := &job{Cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	j.Env = cleanEnv(s.env...)
-	blocked[output](t, j.Cmd)
-	require.NoError(t, j.Start())
-	go func() {
-		defer close(j.done)
-		j.Wait()
-	}()
-	t.Cleanup(func() {
-		j.Process.Kill()
-		<-j.done
-	})
-	return j
+	c := exec.Command(binary, args...)
+	blocked[output](t, c)
+	return s.launch(t, c)
 }
 
 // stubborn is a command that writes its process id to one file and its steps to another. It also writes to its outputs.
@@ -102,7 +92,7 @@ func awaitPid(t testing.TB, file string) (pid int) {
 	return pid
 }
 
-func TestALossEndsTheCommandAlthoughAnOutputIsBlocked(t *testing.T) {
+func TestALossASignalAndTheEndOfTheWaitCountAlthoughAnOutputIsBlocked(t *testing.T) {
 	t.Parallel()
 	for output := range blocked {
 		t.Run(output, func(t *testing.T) {
@@ -111,8 +101,15 @@ func TestALossEndsTheCommandAlthoughAnOutputIsBlocked(t *testing.T) {
 			j := s.startBlocked(t, output, "exec", quick, "--grace", "100ms", "name", "--", "sh", "-c", stubborn, file)
 			pid := awaitPid(t, file)
 			s.forced(t, "name")
-			require.Equal(t, exitLost, j.code(t))
+			j.ends(t, exitLost)
 			awaitGone(t, pid)
+
+			address, calls := deafMaster(t)
+			deaf := &set{env: []string{"MUXLOCK_MASTERS=" + address}}
+			j = deaf.startBlocked(t, output, "exec", "name", "--", "true")
+			<-calls // muxlock catches signals before it connects
+			j.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
+			deaf.startBlocked(t, output, "exec", "--wait", "300ms", "name", "--", "true").ends(t, exitTimeout)
 		})
 	}
 }
@@ -137,39 +134,11 @@ func deafMaster(t *testing.T) (address string, calls <-chan struct{}) {
 	return l.Addr().String(), came
 }
 
-func TestTheWaitIsOverInTimeAlthoughAnOutputIsBlocked(t *testing.T) {
-	t.Parallel()
-	for output := range blocked {
-		t.Run(output, func(t *testing.T) {
-			t.Parallel()
-			address, _ := deafMaster(t)
-			s := &set{env: []string{"MUXLOCK_MASTERS=" + address}}
-			j := s.startBlocked(t, output, "exec", "--wait", "300ms", "name", "--", "true")
-			require.Equal(t, exitTimeout, j.code(t))
-		})
-	}
-}
-
-func TestASignalEndsTheWaitAlthoughAnOutputIsBlocked(t *testing.T) {
-	t.Parallel()
-	for output := range blocked {
-		t.Run(output, func(t *testing.T) {
-			t.Parallel()
-			address, calls := deafMaster(t)
-			s := &set{env: []string{"MUXLOCK_MASTERS=" + address}}
-			j := s.startBlocked(t, output, "exec", "name", "--", "true")
-			<-calls // muxlock catches signals before it connects
-			require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-			require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t))
-		})
-	}
-}
-
 func TestLockEndsAlthoughItsOutputIsBlocked(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	j := s.startBlocked(t, "stdout", "lock", "name") // standard input is at its end
-	require.Zero(t, j.code(t))
+	j.ends(t, 0)
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 

@@ -17,10 +17,8 @@ import (
 
 // examine returns doctor's findings that are not OK. It leaves out those that a short watch, or a shared or busy machine,
 // may cause.
-func examine(t *testing.T, masters string, args ...string) (bad map[string]string, code int) {
+func examine(t *testing.T, masters, args string) (bad map[string]string) {
 	t.Helper()
-	args = append([]string{"doctor", "--for", "100ms", "--master-timeout", "2s", "-o", "json", "--masters", masters}, args...)
-	stdout, stderr, code := muxlock(t, args...)
 	var doc struct {
 		SchemaVersion int `json:"schema_version"`
 		Tool          struct{ Name string }
@@ -29,19 +27,14 @@ func examine(t *testing.T, masters string, args ...string) (bad map[string]strin
 			Level, Check, Text string
 			Masters            []int
 		}
-		PerMaster []struct {
-			Addr string
-			RTT  struct {
-				Count int
-				P     map[string]int64
-			}
-		} `json:"per_master"`
+		PerMaster []struct{ Addr string } `json:"per_master"`
 	}
+	stdout, stderr, code := muxlock(t, "doctor --for 100ms --master-timeout 2s -o json --masters "+masters+" "+args)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc), stderr)
 	require.Equal(t, 1, doc.SchemaVersion)
 	require.Equal(t, "muxlock", doc.Tool.Name)
 	require.Len(t, doc.PerMaster, strings.Count(masters, ",")+1)
-	require.Equal(t, doc.Worst == "FAIL", code == exitRun, stderr)
+	require.Equal(t, map[bool]int{true: exitRun}[doc.Worst == "FAIL"], code, stderr)
 	bad = map[string]string{}
 	for _, f := range doc.Findings {
 		require.NotNil(t, f.Masters)
@@ -53,41 +46,36 @@ func examine(t *testing.T, masters string, args ...string) (bad map[string]strin
 	for _, check := range []string{"same machine", "round trip", "clock", "processors", "slow commands"} {
 		delete(bad, check)
 	}
-	return bad, code
+	return bad
 }
 
 func TestDoctorFindsGoodMastersGoodAndLeavesThemAsTheyWere(t *testing.T) {
 	t.Parallel()
 	servers := redistest.Masters(t, 3)
 	addrs := strings.Join(redistest.Addrs(servers), ",")
-	bad, code := examine(t, addrs, "--new-masters")
-	require.Empty(t, bad)
-	require.Zero(t, code)
-	require.Empty(t, redistest.Keys(t, servers...))
-	bad, code = examine(t, addrs)
-	require.Equal(t, map[string]string{"vote": "WARN"}, bad, "started just now")
-	require.Zero(t, code)
-	bad, code = examine(t, addrs, "--new-masters", "--durable-masters")
-	require.Equal(t, map[string]string{"durable": "FAIL"}, bad)
-	require.Equal(t, exitRun, code)
-	bad, _ = examine(t, addrs, "--fencing")
-	require.Equal(t, "FAIL", bad["vote"], "they are not set up for it")
+	for args, want := range map[string]map[string]string{
+		"--new-masters":                   {},
+		"":                                {"vote": "WARN"}, // started just now
+		"--new-masters --durable-masters": {"durable": "FAIL"},
+		"--fencing":                       {"start": "FAIL", "vote": "FAIL"}, // they are not set up for it
+	} {
+		require.Equal(t, want, examine(t, addrs, args), args)
+		require.Empty(t, redistest.Keys(t, servers...))
+	}
 }
 
 func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
 	t.Parallel()
 	servers := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}})
-	bad, code := examine(t, strings.Join(redistest.Addrs(servers), ","), "--new-masters")
-	require.Equal(t, map[string]string{"eviction": "FAIL"}, bad)
-	require.Equal(t, exitRun, code)
+	addrs := strings.Join(redistest.Addrs(servers), ",")
+	require.Equal(t, map[string]string{"eviction": "FAIL"}, examine(t, addrs, "--new-masters"))
 
 	host, port, _ := strings.Cut(servers[0].Addr(), ":")
 	redistest.Command(t, servers[1], "REPLICAOF", host, port)
 	require.Eventually(t, func() bool {
 		return strings.Contains(redistest.Command(t, servers[0], "INFO", "replication").(string), "connected_slaves:1")
 	}, limit, 10*time.Millisecond)
-	bad, _ = examine(t, strings.Join(redistest.Addrs(servers), ","), "--new-masters")
-	require.Equal(t, map[string]string{"eviction": "FAIL", "role": "FAIL", "failover": "WARN", "vote": "WARN"}, bad)
+	require.Equal(t, map[string]string{"eviction": "FAIL", "role": "FAIL", "failover": "WARN", "vote": "WARN"}, examine(t, addrs, "--new-masters"))
 }
 
 func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
@@ -106,34 +94,27 @@ func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
 		user("half", "+client|tracking", "+subscribe"):                      {"how many": "WARN", "limits": "?", "wake-ups": "WARN"},
 		user("mute", "+client|tracking", "+client|caching", "-script|load"): {"how many": "WARN", "limits": "?", "start": "FAIL", "permissions": "FAIL", "vote": "WARN"},
 	} {
-		bad, _ := examine(t, masters, "--new-masters")
-		require.Equal(t, want, bad, masters)
+		require.Equal(t, want, examine(t, masters, "--new-masters"), masters)
 	}
 }
 
 func TestDoctorFindsWhyNoEngineStarts(t *testing.T) {
 	t.Parallel()
-	servers := redistest.Masters(t, 3)
-	addrs := redistest.Addrs(servers)
-	bad, code := examine(t, strings.Join(addrs, ","), "--fencing")
-	require.Equal(t, map[string]string{"start": "FAIL", "vote": "FAIL"}, bad, "not set up")
-	require.Equal(t, exitRun, code)
-	bad, _ = examine(t, addrs[0]+","+nowhere+",127.0.0.1:2", "--new-masters")
-	require.Equal(t, map[string]string{"start": "FAIL", "reachable": "FAIL"}, bad)
-	wrong := "redis://nobody:wrong@"
-	bad, code = examine(t, wrong+addrs[0]+","+addrs[1]+","+addrs[2], "--new-masters")
-	require.Equal(t, map[string]string{"reachable": "WARN"}, bad, "the others are a majority")
-	require.Zero(t, code)
-	bad, code = examine(t, wrong+addrs[0]+","+wrong+addrs[1]+","+addrs[2], "--new-masters")
-	require.Equal(t, map[string]string{"start": "FAIL", "reachable": "FAIL"}, bad)
-	require.Equal(t, exitRun, code)
+	addrs, wrong := redistest.Addrs(redistest.Masters(t, 3)), "redis://nobody:wrong@"
+	for masters, want := range map[string]map[string]string{
+		addrs[0] + "," + nowhere + ",127.0.0.1:2":                  {"start": "FAIL", "reachable": "FAIL"},
+		wrong + addrs[0] + "," + addrs[1] + "," + addrs[2]:         {"reachable": "WARN"}, // the others are a majority
+		wrong + addrs[0] + "," + wrong + addrs[1] + "," + addrs[2]: {"start": "FAIL", "reachable": "FAIL"},
+	} {
+		require.Equal(t, want, examine(t, masters, "--new-masters"), masters)
+	}
 }
 
 func TestDoctorShowsWhatIsWorstFirstInFewColumnsAndNoPassword(t *testing.T) {
 	t.Parallel()
 	server := redistest.MastersWith(t, 1, redisserver.Options{Password: "pa55"})[0]
 	addr := "redis://:pa55@" + server.Addr()
-	stdout, stderr, code := muxlock(t, "doctor", "--masters", addr+","+strings.Replace(addr, "127.0.0.1", "localhost", 1), "--for", "50ms", "--master-timeout", "2s")
+	stdout, stderr, code := muxlock(t, "doctor --for 50ms --master-timeout 2s --masters", addr+","+strings.Replace(addr, "127.0.0.1", "localhost", 1))
 	require.Equal(t, exitRun, code)
 	require.Equal(t, "muxlock: not fit to lock on, see FAIL\n", stderr)
 	require.Regexp(t, ` FAIL same server all are one server .* -> name each server once `, strings.Join(strings.Fields(stdout), " "))

@@ -24,15 +24,6 @@ func (s *set) awaitLine(t *testing.T, name string, waiting int) {
 	}, limit, 10*time.Millisecond)
 }
 
-func TestAWaitThatEndsNamesTheHolder(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	s.hold(t, "name")
-	_, stderr, code := s.run(t, "exec", "--wait", asks, "name", "--", "true")
-	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"name\" not acquired within "+asks+": lock is taken by the test\n", stderr)
-}
-
 // Ctrl-Z stops waiters in the same way.
 func TestStoppedWaitersLetOthersPass(t *testing.T) {
 	t.Parallel()
@@ -49,20 +40,17 @@ func TestStoppedWaitersLetOthersPass(t *testing.T) {
 	require.NoError(t, lock.KeepAlive(0))
 	var stopped []*job
 	for i := range 4 {
-		j := s.start(t, "exec", quick, "name", "--", "true")
+		j := s.start(t, "exec "+quick+" name -- true")
 		s.awaitLine(t, "name", i+1)
 		stopped = append(stopped, j)
 	}
 	for _, j := range stopped {
-		require.NoError(t, j.Process.Signal(syscall.SIGSTOP))
+		j.signal(t, syscall.SIGSTOP)
 		awaitState(t, j.Process.Pid, "T")
 	}
 	require.NoError(t, lock.Release(t.Context()))
-	stdout, stderr, code := s.run(t, "exec", quick, "name", "--", "echo", "ran")
-	require.Zero(t, code, stderr)
-	require.Equal(t, "ran\n", stdout)
+	require.Equal(t, "ran\n", s.ok(t, "exec "+quick+" name -- echo ran"))
 	for _, j := range stopped { // they still get the lock
-		require.NoError(t, j.Process.Signal(syscall.SIGCONT))
-		require.Zero(t, j.code(t), j.log)
+		j.ends(t, 0, syscall.SIGCONT)
 	}
 }

@@ -27,9 +27,7 @@ import (
 // forced releases a name by force, as from another machine.
 func (s *set) forced(t *testing.T, name string) {
 	t.Helper()
-	stdout, stderr, code := s.run(t, "release", "--force", "--yes", name)
-	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "was deleted on 3 of 3 masters")
+	require.Contains(t, s.ok(t, "release --force --yes", name), "was deleted on 3 of 3 masters")
 }
 
 const (
@@ -37,16 +35,35 @@ const (
 	quickTTL = 6 * time.Second
 )
 
-func TestALossEndsTheCommandWithSIGTERM(t *testing.T) {
+func TestALossEndsTheCommandAndWhatItHasStarted(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
-	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
-	j.out.await(t, "ready")
-	s.forced(t, "name")
-	require.Equal(t, exitLost, j.code(t))
-	require.Equal(t, "ready\nbye\n", j.out.String())
-	require.Contains(t, j.log.String(), `muxlock: "name" was lost: `)
-	require.Contains(t, j.log.String(), `"name" was lost while the command ran, which ended with exit status 7`)
+	for name, c := range map[string]struct {
+		exec, script string
+		out          string // of the end
+		said         []string
+	}{
+		"SIGTERM": {quick, `trap 'echo bye; exit 7' TERM` + forever, "ready\nbye\n",
+			[]string{`muxlock: "name" was lost: `, `"name" was lost while the command ran, which ended with exit status 7`}},
+		"SIGKILL after the grace": {quick + " --grace 300ms", `trap '' TERM` + forever, "", []string{"gets SIGTERM, and SIGKILL in 300ms", "ended with signal: killed"}},
+		// In the next two the shell ends at once. Its child ignores SIGTERM, or cleans up.
+		"children":              {quick, `sh -c 'trap "" TERM; echo $$ ready; exec sleep 100' & wait`, "", nil},
+		"the grace of children": {"--ttl 8s --grace 4s", `sh -c 'trap "sleep 0.3; echo cleaned up; exit" TERM` + forever + `' & wait`, "cleaned up\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSet(t)
+			j := s.script(t, c.exec+" name", c.script)
+			s.forced(t, "name")
+			j.ends(t, exitLost)
+			require.True(t, strings.HasSuffix(j.out.String(), c.out), j.out)
+			for _, text := range c.said {
+				require.Contains(t, j.log.String(), text)
+			}
+			if pid, err := strconv.Atoi(strings.Fields(j.out.String())[0]); err == nil {
+				awaitGone(t, pid)
+			}
+		})
+	}
 }
 
 func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
@@ -55,7 +72,7 @@ func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
 	h, err := acquire(t.Context(), groups.Config{Config: s.config()}, []string{"name"}, kind{}, true, io.Discard)
 	require.NoError(t, err)
 	out := newLines()
-	c := exec.Command("sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
+	c := exec.Command("sh", "-c", `trap 'echo bye; exit 7' TERM`+forever)
 	c.Stdout = out
 	unread, log := io.Pipe() // a write blocks until it is read
 	ended := make(chan error, 1)
@@ -68,17 +85,6 @@ func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
 	var e usage.Exit
 	require.ErrorAs(t, <-ended, &e)
 	require.Equal(t, exitLost, e.Code)
-}
-
-func TestACommandThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	j := s.start(t, "exec", quick, "--grace", "300ms", "name", "--", "sh", "-c", `trap '' TERM; echo ready; while :; do sleep 0.02; done`)
-	j.out.await(t, "ready")
-	s.forced(t, "name")
-	require.Equal(t, exitLost, j.code(t))
-	require.Contains(t, j.log.String(), "gets SIGTERM, and SIGKILL in 300ms")
-	require.Contains(t, j.log.String(), "ended with signal: killed")
 }
 
 // firstProcess is set in the environment of a muxlock that makes itself the subreaper of its descendants, like the first
@@ -96,56 +102,37 @@ func init() {
 // A zombie stays in the command's process group until somebody waits for it, and signals still reach the group.
 func TestAKilledCommandThatLeavesAZombieIsTheEndOfMuxlock(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
-	s.env = append(s.env, firstProcess+"=1")
-	j := s.start(t, "exec", quick, "--grace", "300ms", "name", "--",
-		"sh", "-c", `trap '' TERM; sh -c 'echo $$; exec sleep 100' & while :; do sleep 0.02; done`)
+	s := newSet(t).with(firstProcess + "=1")
+	j := s.start(t, "exec "+quick+" --grace 300ms name -- sh -c", `trap '' TERM; sh -c 'echo $$; exec sleep 100' & while :; do sleep 0.02; done`)
 	j.out.await(t, "\n")
 	s.forced(t, "name")
-	require.Equal(t, exitLost, j.code(t))
+	j.ends(t, exitLost)
 	awaitGone(t, j.pid(t))
-}
-
-func TestALossEndsWhatTheCommandHasStartedToo(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	// The shell ends at once; its child ignores SIGTERM.
-	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 100' & wait`)
-	j.out.await(t, "\n")
-	pid := j.pid(t)
-	s.forced(t, "name")
-	require.Equal(t, exitLost, j.code(t))
-	awaitGone(t, pid)
 }
 
 func TestALockThatCannotBeRenewedEndsTheCommandBeforeTheLease(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t)
-	j := s.start(t, "exec", "--ttl", "8s", "--grace", "4s", "name", "--", "sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
-	j.out.await(t, "ready")
+	j := s.script(t, "--ttl 8s --grace 4s name", `trap 'echo bye; exit 7' TERM`+forever)
 	for _, m := range s.masters[:2] {
 		require.NoError(t, m.Pause())
+		defer m.Resume()
 	}
 	j.out.await(t, "bye")
-	require.Equal(t, exitLost, j.code(t))
+	j.ends(t, exitLost)
 	require.Contains(t, j.log.String(), "cannot be renewed")
 	require.NotContains(t, j.log.String(), "was lost:", "SIGTERM came before that")
-	for _, m := range s.masters[:2] {
-		require.NoError(t, m.Resume())
-	}
 }
 
 func TestAMuxlockThatIsLateLeavesTheCommandOnlyTheRestOfTheLease(t *testing.T) {
 	t.Parallel()
 	s, ttl := ownSet(t), 4*time.Second
-	j := s.start(t, "exec", "--ttl", ttl.String(), "--grace", "2s", "name", "--", "sh", "-c", `trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
-	j.out.await(t, "ready")
+	j := s.script(t, "--ttl 4s --grace 2s name", `trap 'exit 7' TERM`+forever)
 	lease := s.pauseAfterRenewal(t, "name", ttl)
-	require.NoError(t, j.Process.Signal(syscall.SIGSTOP)) // and the command goes on
+	j.signal(t, syscall.SIGSTOP) // and the command goes on
 	const left = time.Second
 	<-time.After(time.Until(lease.Add(-left)))
-	require.NoError(t, j.Process.Signal(syscall.SIGCONT))
-	require.Equal(t, exitLost, j.code(t))
+	j.ends(t, exitLost, syscall.SIGCONT)
 	if !strings.Contains(j.log.String(), "cannot be renewed") {
 		t.Skip("muxlock went on only after the lease: ", j.log)
 	}
@@ -184,20 +171,18 @@ func (s *set) pauseAfterRenewal(t testing.TB, name string, ttl time.Duration) ti
 
 func TestALockThatWasGoneWhenTheCommandEndedIsLost(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
-	end := filepath.Join(t.TempDir(), "end")
-	in := s.start(t, "exec", "name", "--", "sh", "-c", `echo ready; while ! [ -e "$0" ]; do sleep 0.02; done`, end)
-	in.out.await(t, "ready")
+	s, end := newSet(t), filepath.Join(t.TempDir(), "end")
+	j := s.script(t, "name", untilFile, end)
 	s.forced(t, "name")
 	require.NoError(t, os.WriteFile(end, nil, 0o600))
-	require.Equal(t, exitLost, in.code(t))
-	require.Contains(t, in.log.String(), "which ended with exit status 0")
+	j.ends(t, exitLost)
+	require.Contains(t, j.log.String(), "which ended with exit status 0")
 }
 
 func TestAKilledMuxlockTakesItsCommandWithItAndTheNameIsFreeAfterTheLease(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", "echo $$; exec sleep 100")
+	j := s.start(t, "exec "+quick+" name -- sh -c", "echo $$; exec sleep 100")
 	j.out.await(t, "\n")
 	pid := j.pid(t)
 	require.NoError(t, j.Process.Kill())
@@ -206,9 +191,7 @@ func TestAKilledMuxlockTakesItsCommandWithItAndTheNameIsFreeAfterTheLease(t *tes
 	require.NoError(t, err)
 	require.LessOrEqual(t, i.Left, quickTTL)
 	awaitGone(t, pid)
-	stdout, stderr, code := s.run(t, "exec", "name", "--", "echo", "ran")
-	require.Zero(t, code, stderr)
-	require.Equal(t, "ran\n", stdout)
+	require.Equal(t, "ran\n", s.ok(t, "exec name -- echo ran"))
 }
 
 func TestSignalsArePassedOnAndTheLockIsReleasedAfterTheCommand(t *testing.T) {
@@ -216,14 +199,13 @@ func TestSignalsArePassedOnAndTheLockIsReleasedAfterTheCommand(t *testing.T) {
 	s := newSet(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		end := filepath.Join(t.TempDir(), "end")
-		j := s.start(t, "exec", "name", "--", "sh", "-c", `trap 'echo got it; while ! [ -e "$0" ]; do sleep 0.02; done; exit 9' INT TERM HUP QUIT; echo ready; while :; do sleep 0.02; done`, end)
-		j.out.await(t, "ready")
-		require.NoError(t, j.Process.Signal(sig))
+		j := s.script(t, "name", `trap 'echo got it; while ! [ -e "$0" ]; do sleep 0.02; done; exit 9' INT TERM HUP QUIT`+forever, end)
+		j.signal(t, sig)
 		j.out.await(t, "got it")
 		_, err := s.engine(t).TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, engine.ErrTaken)
 		require.NoError(t, os.WriteFile(end, nil, 0o600))
-		require.Equal(t, 9, j.code(t), j.log)
+		j.ends(t, 9)
 		require.Empty(t, redistest.Keys(t, s.masters...))
 	}
 }
@@ -243,16 +225,4 @@ func awaitGone(t *testing.T, pid int) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}, limit, 10*time.Millisecond)
-}
-
-func TestWhatTheCommandHasStartedHasTheGraceToo(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	// The shell ends at once; its child cleans up.
-	j := s.start(t, "exec", "--ttl", "8s", "--grace", "4s", "name", "--", "sh", "-c",
-		`sh -c 'trap "sleep 0.3; echo cleaned up; exit" TERM; echo ready; while :; do sleep 0.02; done' & wait`)
-	j.out.await(t, "ready")
-	s.forced(t, "name")
-	require.Equal(t, exitLost, j.code(t))
-	require.Contains(t, j.out.String(), "cleaned up")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,59 +10,45 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 )
 
 func TestReadersShareANameAndWritersDoNot(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	first := s.start(t, "exec", "--shared", "a", "--", "sh", "-c", "echo began; sleep 60")
-	first.out.await(t, "began")
-	_, stderr, code := s.run(t, "exec", "--shared", "--try", "a", "--", "true")
-	require.Equal(t, 0, code, stderr)
-	_, stderr, code = s.run(t, "exec", "--try", "a", "--", "true")
-	require.Equal(t, exitTaken, code)
-	require.Contains(t, stderr, "lock is taken")
-	stdout, _, code := s.run(t, "status", "a")
-	require.Equal(t, 0, code)
-	require.Contains(t, stdout, "a is held on 3 of 3 masters by a reader, ")
-	stdout, _, _ = s.run(t, "ls")
-	require.Contains(t, stdout, "a reader, ")
-	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, exitSignal+int(syscall.SIGTERM), first.code(t), first.log)
+	first := s.script(t, "--shared a", ready)
+	s.ok(t, "exec --shared --try a -- true")
+	require.Contains(t, s.fails(t, exitTaken, "exec --try a -- true"), "lock is taken")
+	require.Contains(t, s.ok(t, "status a"), "a is held on 3 of 3 masters by a reader, ")
+	require.Contains(t, s.ok(t, "ls"), "a reader, ")
+	first.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
+
+// ready is a script that SIGTERM ends.
+const ready = "echo ready; exec sleep 60"
 
 func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	for _, holder := range []string{"one", "two"} {
-		s.start(t, "exec", "--shared", "--holder", holder, "a", "--", "sleep", "60")
+		s.start(t, "exec --shared --holder "+holder+" a -- sleep 60")
 		require.Eventually(t, func() bool { // on all masters
-			stdout, _, _ := s.run(t, "status", "a")
+			stdout, _, _ := s.run(t, "status a")
 			return strings.Count(stdout, "s  "+holder+"\n") == 3
 		}, limit, time.Millisecond)
 	}
 	var was state
 	require.Zero(t, s.document(t, &was, "status", "a"))
 	require.Len(t, was.Masters, 3)
-	document, _, _ := s.run(t, "status", "a", "-o", "json")
-	var all struct {
-		Masters []struct {
-			Readers    int
-			ReaderList []map[string]string `json:"reader_list"`
-		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(document), &all))
-	for i, m := range all.Masters {
+	for _, m := range was.Masters {
 		require.Equal(t, 2, m.Readers)
 		require.Len(t, m.ReaderList, 2)
-		require.Contains(t, m.ReaderList, map[string]string{"value": was.Masters[i].Value, "holder": was.Masters[i].Holder})
-		require.ElementsMatch(t, []string{"one", "two"}, []string{m.ReaderList[0]["holder"], m.ReaderList[1]["holder"]})
-		require.NotEqual(t, m.ReaderList[0]["value"], m.ReaderList[1]["value"])
+		require.Contains(t, m.ReaderList, reader{m.Value, m.Holder})
+		require.ElementsMatch(t, []string{"one", "two"}, []string{m.ReaderList[0].Holder, m.ReaderList[1].Holder})
+		require.NotEqual(t, m.ReaderList[0].Value, m.ReaderList[1].Value)
 	}
-	document, _, _ = s.run(t, "status", "b", "-o", "json")
+	document, _, _ := s.run(t, "status b -o json")
 	require.Equal(t, 3, strings.Count(document, `"reader_list": []`), document)
 	stdout, _, _ := s.run(t, "release", "--force", "--yes", "a")
 	require.Regexp(t, `^released a: values [0-9a-f]{8} and [0-9a-f]{8}, held by (one and two|two and one) for another [0-9.]+s, were deleted on 3 of 3 masters\n$`, stdout)
@@ -73,26 +58,17 @@ func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	first := s.start(t, "exec", "--permits", "2", "a", "--", "sh", "-c", "echo began; sleep 60")
-	first.out.await(t, "began")
-	_, stderr, code := s.run(t, "exec", "--permits", "2", "--try", "a", "--", "true")
-	require.Equal(t, 0, code, stderr)
-	second := s.start(t, "exec", "--permits", "2", "a", "--", "sh", "-c", "echo began; sleep 60")
-	second.out.await(t, "began")
-	_, stderr, code = s.run(t, "exec", "--permits", "2", "--try", "a", "--", "true")
-	require.Equal(t, exitTaken, code)
-	require.Equal(t, "muxlock: \"a\": all 2 permits are taken\n", stderr)
-	lock := s.start(t, "exec", "a", "--", "sh", "-c", "echo began; sleep 60")
-	lock.out.await(t, "began")
-	_, stderr, code = s.run(t, "exec", "--permits", "2", "--wait", asks, "a", "--", "true")
-	require.Equal(t, exitTimeout, code, stderr)
-	require.Equal(t, "muxlock: \"a\" not acquired within "+asks+": all 2 permits are taken\n", stderr, "the lock has nothing to do with permits")
-	require.NoError(t, lock.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, exitSignal+int(syscall.SIGTERM), lock.code(t), lock.log)
-	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, exitSignal+int(syscall.SIGTERM), first.code(t), first.log)
-	require.NoError(t, second.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, exitSignal+int(syscall.SIGTERM), second.code(t), second.log)
+	const permit = "--permits 2 a"
+	holders := []*job{s.script(t, permit, ready)}
+	s.ok(t, "exec --try "+permit+" -- true")
+	holders = append(holders, s.script(t, permit, ready))
+	require.Equal(t, "muxlock: \"a\": all 2 permits are taken\n", s.fails(t, exitTaken, "exec --try "+permit+" -- true"))
+	holders = append(holders, s.script(t, "a", ready))
+	require.Equal(t, "muxlock: \"a\" not acquired within "+asks+": all 2 permits are taken\n", s.fails(t, exitTimeout, "exec --wait "+asks+" "+permit+" -- true"),
+		"the lock has nothing to do with permits")
+	for _, j := range holders {
+		j.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
+	}
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
@@ -100,25 +76,21 @@ func TestACommandHasTheSlotOfItsPermitAndAReaderHasNoFence(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
 	const show = `echo "<$MUXLOCK_SLOT> <$MUXLOCK_FENCE>"`
-	first := s.start(t, "exec", "--ttl", "4s", "--permits", "2", "a", "--", "sh", "-c", show+"; exec sleep 60")
+	first := s.start(t, "exec --ttl 4s --permits 2 a -- sh -c", show+"; exec sleep 60")
 	first.out.await(t, "\n")
-	second, stderr, code := s.run(t, "exec", "--ttl", "4s", "--permits", "2", "a", "--", "sh", "-c", show)
-	require.Zero(t, code, stderr)
+	second := s.ok(t, "exec --ttl 4s --permits 2 a -- sh -c", show)
 	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, first.out.String())
 	require.Regexp(t, `^<[01]> <[1-9][0-9]*>\n$`, second)
 	require.NotEqual(t, first.out.String()[:3], second[:3])
-	s.env = append(s.env, "MUXLOCK_FENCE=7") // of a lock around this one
-	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "--shared", "a", "--", "sh", "-c", show)
-	require.Zero(t, code, stderr)
-	require.Equal(t, "<> <>\n", stdout)
+	inside := s.with("MUXLOCK_FENCE=7") // of a lock around this one
+	require.Equal(t, "<> <>\n", inside.ok(t, "exec --ttl 4s --shared a -- sh -c", show))
 }
 
 func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	reader := s.start(t, "exec", "--shared", "--holder", "the reader", "a", "--", "sh", "-c", "echo began; exec sleep 60")
-	reader.out.await(t, "began")
-	s.start(t, "exec", "a", "--", "true")
+	s.script(t, "--shared --holder the-reader a", ready)
+	s.start(t, "exec a -- true")
 	var stderr string
 	require.Eventually(t, func() (refused bool) { // since the writer waits
 		var code int
@@ -126,18 +98,7 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 		return code == exitTaken
 	}, limit, time.Millisecond)
 	require.Contains(t, stderr, "lock is taken")
-	require.NotContains(t, stderr, "the reader")
-}
-
-func TestKindsOfWhichOneIsWrongLockNothing(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	for _, args := range []string{"--shared --permits 2 a", "--shared a b", "--permits 2 a b", "--permits 0 a", fmt.Sprintf("--permits %d a", limits.Permits+1)} {
-		_, stderr, code := s.run(t, append(append([]string{"exec"}, strings.Fields(args)...), "--", "true")...)
-		require.Equal(t, exitOurs, code, args)
-		require.Contains(t, stderr, "--permits", args)
-	}
-	require.Empty(t, redistest.Keys(t, s.masters...))
+	require.NotContains(t, stderr, "the-reader")
 }
 
 func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
@@ -185,7 +146,7 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 	slots := func(args ...string) (found []string) {
 		t.Helper()
 		var l listing
-		require.Zero(t, s.document(t, &l, append([]string{"ls"}, args...)...))
+		require.Zero(t, s.document(t, &l, "ls", args...))
 		require.False(t, l.More)
 		for _, n := range l.Locks {
 			require.Nil(t, n.Slot)

@@ -33,7 +33,7 @@ func (l *lines) String() string {
 }
 
 // await waits until a text has been written.
-func (l *lines) await(t *testing.T, want string) {
+func (l *lines) await(t testing.TB, want string) {
 	t.Helper()
 	late := time.After(limit)
 	for {

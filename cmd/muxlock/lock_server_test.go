@@ -16,13 +16,14 @@ import (
 // lock starts muxlock lock and waits until it has the lock. Its standard input ends when in is closed.
 func (s *set) lock(t *testing.T, args ...string) (j *job, in io.Closer) {
 	t.Helper()
+	c := exec.Command(binary, append([]string{"lock"}, args...)...)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
 	t.Cleanup(func() { w.Close() })
-	j = s.startFrom(t, r, binary, append([]string{"lock"}, args...)...)
-	j.out.await(t, "\n")
-	require.Equal(t, "locked name\n", j.out.String())
+	c.Stdin = r
+	j = s.launch(t, c)
+	j.out.await(t, "locked name\n")
 	return j, w
 }
 
@@ -30,12 +31,9 @@ func TestLockHoldsUntilItsStandardInputEnds(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	j, in := s.lock(t, "name")
-	_, stderr, code := s.run(t, "lock", "--try", "name")
-	require.Equal(t, exitTaken, code)
-	require.Contains(t, stderr, "lock is taken by ")
-	require.Contains(t, stderr, " lock\n", "what the other one is")
+	require.Regexp(t, "lock is taken by .* lock\n", s.fails(t, exitTaken, "lock --try name"), "what the other one is, too")
 	require.NoError(t, in.Close())
-	require.Zero(t, j.code(t), j.log)
+	j.ends(t, 0)
 	require.Empty(t, redistest.Keys(t, s.masters...))
 	require.Equal(t, "locked name\n", j.out.String())
 	require.Empty(t, j.log.String())
@@ -54,13 +52,15 @@ func TestLockEndsWithAStandardInputThatIsReset(t *testing.T) {
 	require.NoError(t, err)
 	in, err := server.(*net.TCPConn).File()
 	require.NoError(t, err)
-	j := s.startFrom(t, in, binary, "lock", "name")
+	c := exec.Command(binary, "lock", "name")
+	c.Stdin = in
+	j := s.launch(t, c)
 	require.NoError(t, in.Close())
 	require.NoError(t, server.Close())
 	j.out.await(t, "locked name\n")
 	require.NoError(t, client.(*net.TCPConn).SetLinger(0))
 	require.NoError(t, client.Close())
-	require.Zero(t, j.code(t), j.log)
+	j.ends(t, 0)
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
@@ -69,8 +69,7 @@ func TestASignalEndsLockAndReleases(t *testing.T) {
 	s := newSet(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		j, _ := s.lock(t, "name")
-		require.NoError(t, j.Process.Signal(sig))
-		require.Zero(t, j.code(t), j.log)
+		j.ends(t, 0, sig)
 		require.Empty(t, redistest.Keys(t, s.masters...))
 	}
 }
@@ -82,7 +81,7 @@ func TestLockSaysThatItIsLost(t *testing.T) {
 	for _, m := range s.masters[:2] {
 		redistest.Command(t, m, "DEL", "name")
 	}
-	require.Equal(t, exitLost, j.code(t))
+	j.ends(t, exitLost)
 	require.Regexp(t, "^locked name\nlost name: .+\n$", j.out.String())
 	require.Empty(t, j.log.String())
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,44 +45,17 @@ func TestLsTakesNoKeyThatWasNotAskedFor(t *testing.T) {
 // deafOnceScanned returns the address of a proxy to a master. From the first SCAN on, only the connection of that SCAN is
 // answered.
 func deafOnceScanned(t *testing.T, m *redisserver.Server) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
 	var scanned atomic.Bool
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
+	return proxy(t, m.Addr(), func() func([]byte, bool) bool {
+		scans := false
+		return func(piece []byte, request bool) bool {
+			if request && bytes.Contains(piece, []byte("SCAN")) {
+				scans = true
+				scanned.Store(true)
 			}
-			server, err := net.Dial("tcp", m.Addr())
-			if err != nil {
-				client.Close()
-				continue
-			}
-			go io.Copy(client, server)
-			go func() {
-				defer client.Close()
-				defer server.Close()
-				sent, scans := make([]byte, 1<<16), false
-				for {
-					n, err := client.Read(sent)
-					if err != nil {
-						return
-					}
-					if bytes.Contains(sent[:n], []byte("SCAN")) {
-						scans = true
-						scanned.Store(true)
-					}
-					if scans || !scanned.Load() {
-						_, _ = server.Write(sent[:n])
-					}
-				}
-			}()
+			return !request || scans || !scanned.Load()
 		}
-	}()
-	return l.Addr().String()
+	})
 }
 
 // holdAndGoDeaf returns masters that hold a name, and answer nothing more once they are scanned.
@@ -110,12 +81,11 @@ func TestLsSaysThatItDoesNotKnowAllLocks(t *testing.T) {
 
 func TestLsLeavesAHungMasterAloneInTime(t *testing.T) {
 	t.Parallel()
-	s := ownSet(t)
-	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
+	s := ownSet(t).with("MUXLOCK_MASTER_TIMEOUT=500ms")
 	s.hold(t, "name")
 	require.NoError(t, s.masters[2].Pause())
-	stdout, stderr, code := s.run(t, "ls", "--timeout", "5s")
-	require.NoError(t, s.masters[2].Resume())
+	defer s.masters[2].Resume()
+	stdout, stderr, code := s.run(t, "ls --timeout 5s")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `(?m)^name +held +2 of 3 `, stdout)
 	require.Contains(t, stderr, "muxlock: not scanned: "+s.masters[2].Addr())
@@ -125,10 +95,6 @@ func TestLsSaysThatItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t)
 	addrs := s.holdAndGoDeaf(t, "name")
-	_, stderr, code := s.run(t, "ls", "--masters", addrs, "--master-timeout", "4s", "--timeout", "3s")
-	require.Equal(t, exitRun, code)
-	require.Equal(t, "muxlock: --timeout 3s is over: context deadline exceeded\n", stderr)
-	_, stderr, code = s.run(t, "ls", "--timeout", "1ns")
-	require.Equal(t, exitRun, code)
-	require.Contains(t, stderr, "muxlock: --timeout 1ns is over: no quorum of masters: 0 of 3 masters were admitted")
+	require.Equal(t, "muxlock: --timeout 3s is over: context deadline exceeded\n", s.fails(t, exitRun, "ls", "--masters", addrs, "--master-timeout", "4s", "--timeout", "3s"))
+	require.Contains(t, s.fails(t, exitRun, "ls", "--timeout", "1ns"), "muxlock: --timeout 1ns is over: no quorum of masters: 0 of 3 masters were admitted")
 }

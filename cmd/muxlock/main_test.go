@@ -71,25 +71,13 @@ func cleanEnv(more ...string) (env []string) {
 	return append(env, more...)
 }
 
-// muxlock runs the binary to its end.
-func muxlock(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	return muxlockEnv(t, cleanEnv(), args...)
-}
+// bare is a set without settings.
+var bare = &set{}
 
-func muxlockEnv(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
+// muxlock runs the binary to its end, without settings.
+func muxlock(t *testing.T, line string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, env
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		require.NoError(t, err)
-	}
-	require.NotContains(t, log.String(), "goroutine ", "a panic")
-	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+	return bare.run(t, line, more...)
 }
 
 // A set is the masters of a test, and the environment that names them to muxlock.
@@ -155,9 +143,41 @@ func setOf(masters []*redisserver.Server) *set {
 	}}
 }
 
-func (s *set) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+// run runs muxlock to its end. Its arguments are the words of line, and more as they are.
+func (s *set) run(t *testing.T, line string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return muxlockEnv(t, cleanEnv(s.env...), args...)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, append(strings.Fields(line), more...)...)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, cleanEnv(s.env...)
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	require.NotContains(t, log.String(), "goroutine ", "a panic")
+	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+}
+
+// ok is run of what must succeed.
+func (s *set) ok(t *testing.T, line string, more ...string) (stdout string) {
+	t.Helper()
+	stdout, stderr, code := s.run(t, line, more...)
+	require.Zero(t, code, "%s %q: %s", line, more, stderr)
+	return stdout
+}
+
+// fails is run of what must end with that exit code.
+func (s *set) fails(t *testing.T, want int, line string, more ...string) (stderr string) {
+	t.Helper()
+	stdout, stderr, code := s.run(t, line, more...)
+	require.Equal(t, want, code, "%s %q: %s%s", line, more, stdout, stderr)
+	return stderr
+}
+
+// with returns the same masters with more settings.
+func (s *set) with(settings ...string) *set {
+	return &set{s.masters, append(s.env[:len(s.env):len(s.env)], settings...)}
 }
 
 func (s *set) config() engine.Config {
@@ -190,42 +210,60 @@ type job struct {
 }
 
 // start starts a muxlock and kills it at the end of the test.
-func (s *set) start(t *testing.T, args ...string) *job {
+func (s *set) start(t testing.TB, line string, more ...string) *job {
 	t.Helper()
-	return s.startBy(t, binary, args...)
+	return s.launch(t, exec.Command(binary, append(strings.Fields(line), more...)...))
 }
 
-// startBy starts a program that becomes muxlock.
-func (s *set) startBy(t *testing.T, program string, args ...string) *job {
+// script is start of an exec with a shell script. It returns once the script has written "ready".
+func (s *set) script(t testing.TB, exec, script string, args ...string) *job {
 	t.Helper()
-	return s.startFrom(t, nil, program, args...)
+	j := s.start(t, "exec "+exec+" -- sh -c", append([]string{script}, args...)...)
+	j.out.await(t, "ready")
+	return j
 }
 
-// startFrom is startBy with a standard input.
-func (s *set) startFrom(t *testing.T, in *os.File, program string, args ...string) *job {
-	t.Helper()
-	return s.startAs(t, withoutTerminal, in, program, args...)
-}
+// forever ends a script that runs until a trap ends it.
+const forever = "; echo ready; while :; do sleep 0.02; done"
 
-func (s *set) startAs(t *testing.T, as *syscall.SysProcAttr, in *os.File, program string, args ...string) *job {
+// launch starts a program that is muxlock, or becomes it, and keeps the outputs that it has no other place for.
+func (s *set) launch(t testing.TB, c *exec.Cmd) *job {
 	t.Helper()
-	j := &job{Cmd: exec.Command(program, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
-	j.SysProcAttr = as
-	j.WaitDelay = limit / 4 // in case a process that it left behind keeps its outputs open
-	if in != nil {
-		j.Stdin = in
+	j := &job{Cmd: c, out: newLines(), log: newLines(), done: make(chan struct{})}
+	if c.SysProcAttr == nil {
+		c.SysProcAttr = withoutTerminal
 	}
-	j.Env, j.Stdout, j.Stderr = cleanEnv(s.env...), j.out, j.log
-	require.NoError(t, j.Start())
+	if c.Stdout == nil {
+		c.Stdout = j.out
+	}
+	if c.Stderr == nil {
+		c.Stderr = j.log
+	}
+	c.Env, c.WaitDelay = cleanEnv(s.env...), limit/4 // in case a process that it left behind keeps its outputs open
+	require.NoError(t, c.Start())
 	go func() {
 		defer close(j.done)
-		j.Wait()
+		c.Wait()
 	}()
 	t.Cleanup(func() {
-		j.Process.Kill()
+		c.Process.Kill()
 		<-j.done
 	})
 	return j
+}
+
+// ends sends signals, and waits for the end with that exit code.
+func (j *job) ends(t testing.TB, code int, signals ...syscall.Signal) {
+	t.Helper()
+	j.signal(t, signals...)
+	require.Equal(t, code, j.code(t), "%s\n%s", j.out, j.log)
+}
+
+func (j *job) signal(t testing.TB, signals ...syscall.Signal) {
+	t.Helper()
+	for _, s := range signals {
+		require.NoError(t, j.Process.Signal(s))
+	}
 }
 
 // code waits for the end.

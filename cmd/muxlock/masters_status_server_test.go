@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,21 +13,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/fencing"
-	"muxlock/internal/testing/redistest"
 )
-
-// members is what status shows of each master.
-func members(t *testing.T, addrs []string) (ok bool, list []member) {
-	t.Helper()
-	stdout, stderr, code := muxlock(t, "masters", "status", "--masters", strings.Join(addrs, ","), "-o", "json")
-	var doc struct {
-		OK      bool
-		Masters []member
-	}
-	require.NoError(t, json.Unmarshal([]byte(stdout), &doc), stderr)
-	require.Equal(t, doc.OK, code == exitOK, stderr)
-	return doc.OK, doc.Masters
-}
 
 func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 	abc := []string{"a", "b", "c"}
@@ -90,104 +74,69 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 
 func TestStatusWaitsForTheVotesOfMastersWithoutASet(t *testing.T) {
 	t.Parallel()
-	s := ownSet(t)
-	s.env = append(s.env, "MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=1s") // MUXLOCK_NEW_MASTERS would have all vote
+	s := ownSet(t).with("MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=1s") // MUXLOCK_NEW_MASTERS would have all vote
 	begun := time.Now()
 	restart(t, s.masters[0])
-	stdout, stderr, code := s.run(t, "masters", "status", "--wait")
+	stdout, stderr, code := s.run(t, "masters status --wait")
 	require.Zero(t, code, stderr)
 	require.GreaterOrEqual(t, time.Since(begun), 3*time.Second)
 	require.Regexp(t, s.masters[0].Addr()+` .*votes; not set up for fencing\n`, stdout)
 	require.Contains(t, stdout, "all 3 masters vote; they are not set up for fencing\n")
 	require.NotContains(t, stdout+stderr, "init", "nothing is to be done")
 	require.Regexp(t, `^muxlock: `+s.masters[0].Addr()+` votes in [1-4]s; `+s.masters[1].Addr()+` votes in .*; Ctrl-C is safe, run it again then\n`, stderr)
-	stdout, _, code = s.run(t, "masters", "status")
+	stdout, _, code = s.run(t, "masters status")
 	require.Equal(t, exitRun, code, "without --wait, it shows the set")
 	require.Contains(t, stdout, "not set up\n")
 
 	for _, m := range s.masters[1:] { // no quorum answers
 		require.NoError(t, m.Pause())
 	}
-	wait := s.start(t, "masters", "status", "--wait", "-o", "json")
+	wait := s.start(t, "masters status --wait -o json")
 	wait.log.await(t, s.masters[1].Addr()+" cannot be asked")
 	for _, m := range s.masters[1:] {
 		require.NoError(t, m.Resume())
 	}
-	require.Zero(t, wait.code(t), wait.log)
-	var doc survey
-	require.NoError(t, json.Unmarshal([]byte(wait.out.String()), &doc))
-	require.True(t, doc.OK)
+	wait.ends(t, 0)
+	require.Contains(t, wait.out.String(), `"ok": true`)
 }
 
 func TestStatusWaitsUntilMastersOfASetAreAdmitted(t *testing.T) {
 	t.Parallel()
-	s := newFencedSet(t)
+	s := fenced(t, 3, "4s")
 	restart(t, s.masters[1])
-	wait := s.start(t, "masters", "status", "--wait")
+	wait := s.start(t, "masters status --wait")
 	wait.log.await(t, "running clients with fencing admit masters")
 	wait.log.await(t, s.masters[1].Addr()+" lost its data: votes in 6s from when a client meets it; Ctrl-C is safe")
 	cfg := s.config()
-	cfg.MastersAreNew, cfg.Fencing, cfg.TTL, cfg.MaxTTL = false, true, s.cfg.MaxTTL, s.cfg.MaxTTL
+	cfg.MastersAreNew, cfg.Fencing, cfg.TTL, cfg.MaxTTL = false, true, 4*time.Second, 4*time.Second
 	client, err := engine.New(t.Context(), cfg)
 	require.NoError(t, err)
 	defer client.Close()
 	begun := time.Now()
-	require.Zero(t, wait.code(t), wait.log)
+	wait.ends(t, 0)
 	require.GreaterOrEqual(t, time.Since(begun), shortWait-time.Second, "the client met it just before")
-	require.Contains(t, wait.out.String(), "all 3 masters are admitted members of one set\n")
-}
-
-func TestStatusDoesNotWaitWhereThatDoesNotHelp(t *testing.T) {
-	t.Parallel()
-	servers, addrs := fencedMasters(t, 3, "30s")
-	for _, m := range servers[:2] {
-		redistest.Command(t, m, "FLUSHALL")
-	}
-	stdout, stderr, code := muxlock(t, "masters", "status", "--wait", "--masters", addrs)
-	require.Equal(t, exitRun, code, stderr)
-	require.Contains(t, stdout, "lost its data, like a majority")
-	redistest.Command(t, servers[2], "FLUSHALL")
-	stdout, stderr, code = muxlock(t, "masters", "status", "--wait", "--fencing", "--masters", addrs)
-	require.Equal(t, exitRun, code, "clients with fencing get no lock")
-	require.Contains(t, stdout, "not set up\n")
-	require.Equal(t, "muxlock: 3 of 3 masters are not admitted members of one set\n", stderr)
+	require.Contains(t, wait.out.String(), good)
 }
 
 func TestStatusMayBeInterruptedWhileItWaits(t *testing.T) {
 	t.Parallel()
-	s := ownSet(t)
-	wait := s.start(t, "masters", "status", "--wait")
+	wait := ownSet(t).start(t, "masters status --wait")
 	wait.log.await(t, "; Ctrl-C is safe, run it again then")
-	require.NoError(t, wait.Process.Signal(os.Interrupt))
-	require.Equal(t, exitSignal+int(syscall.SIGINT), wait.code(t))
+	wait.ends(t, exitSignal+int(syscall.SIGINT), syscall.SIGINT)
 	require.Empty(t, wait.out.String())
-	wait.log.await(t, "muxlock: interrupted: nothing is broken, run it again")
+	require.Contains(t, wait.log.String(), "\nmuxlock: interrupted: nothing is broken, run it again\n")
 }
 
 func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {
 	t.Parallel()
-	addrs := redistest.Addrs(redistest.Masters(t, 3))
-	line := strings.Join(addrs, ",")
-	largest := func() uint64 {
-		stdout, stderr, _ := muxlock(t, "masters", "status", "--masters", line, "-o", "json")
-		var doc struct {
-			LargestFence uint64 `json:"largest_fence"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(stdout), &doc), stderr)
-		return doc.LargestFence
-	}
-	require.Zero(t, largest())
-	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--masters", line)
-	require.Zero(t, code, stderr)
-	before := largest()
-	e, err := engine.New(t.Context(), engine.Config{Masters: addrs, Fencing: true, MasterTimeout: 2 * time.Second})
+	s := ownSet(t)
+	require.Zero(t, s.survey(t).LargestFence)
+	s.ok(t, "masters init")
+	before := s.survey(t).LargestFence
+	fence, err := strconv.ParseUint(strings.TrimSpace(s.ok(t, "exec --new-masters=false --fencing name -- sh -c", "echo $MUXLOCK_FENCE")), 10, 64)
 	require.NoError(t, err)
-	defer e.Close()
-	lock, err := e.Acquire(t.Context(), "x", 0)
-	require.NoError(t, err)
-	require.NoError(t, lock.Release(t.Context()))
-	require.Greater(t, largest(), before)
-	require.GreaterOrEqual(t, largest(), lock.Fence())
-	stdout, _, _ := muxlock(t, "masters", "status", "--masters", line)
-	require.Contains(t, stdout, "largest fence that the masters know: "+strconv.FormatUint(largest(), 10))
+	largest := s.survey(t).LargestFence
+	require.Greater(t, largest, before)
+	require.GreaterOrEqual(t, largest, fence)
+	require.Contains(t, s.ok(t, "masters status"), "largest fence that the masters know: "+strconv.FormatUint(largest, 10))
 }

@@ -37,7 +37,7 @@ func TestJSONKeepsItsFields(t *testing.T) {
 			"per_master.rtt.p.90 per_master.rtt.p.99 per_master.lost per_master.down_share"},
 		{"release --force --yes name", "schema_version name holder values left_ms deleted masters"},
 	} {
-		stdout, stderr, _ := s.run(t, append(strings.Fields(c.command), "-o", "json")...)
+		stdout, stderr, _ := s.run(t, c.command+" -o json")
 		var doc map[string]any
 		require.NoError(t, json.Unmarshal([]byte(stdout), &doc), stderr)
 		require.EqualValues(t, 1, doc["schema_version"])

@@ -23,7 +23,9 @@ func (s *set) startAsProcess1(t *testing.T, args ...string) *job {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	return s.startAs(t, &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}, nil, binary, args...)
+	c := exec.Command(binary, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}
+	return s.launch(t, c)
 }
 
 // childrenOf returns the children of a process, zombies among them.
@@ -48,11 +50,10 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 func TestProcess1ReapsOrphansWhileItsCommandRuns(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	j := s.startAsProcess1(t, "exec", "name", "--", "sh", "-c", `trap 'exit 5' TERM; for i in 1 2 3 4; do (sh -c 'exit 3' &); done; echo ready; while :; do sleep 0.02; done`)
+	j := s.startAsProcess1(t, "exec", "name", "--", "sh", "-c", `trap 'exit 5' TERM; for i in 1 2 3 4; do (sh -c 'exit 3' &); done`+forever)
 	j.out.await(t, "ready")
 	require.Eventually(t, func() bool { return len(childrenOf(t, j.Process.Pid)) == 1 }, limit, 10*time.Millisecond)
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.log)
+	j.ends(t, 5, syscall.SIGTERM)
 }
 
 func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
@@ -69,7 +70,7 @@ func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
 	require.NoError(t, syscall.Kill(orphans[0], syscall.SIGKILL))
 	require.Eventually(t, func() bool { return len(childrenOf(t, j.Process.Pid)) == 0 }, limit, 10*time.Millisecond)
 	require.NoError(t, lock.Release(t.Context()))
-	require.Equal(t, 7, j.code(t), j.log)
+	j.ends(t, 7)
 }
 
 // Not parallel: a child of another test could be reaped.

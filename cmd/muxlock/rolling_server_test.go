@@ -7,31 +7,21 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"muxlock/engine"
-	"muxlock/engine/admin"
-	"muxlock/internal/testing/redistest"
 )
 
 // As engine/README says under Restarts.
 func TestExecKeepsItsLockWhileAllMastersAreRestartedOneAfterAnother(t *testing.T) {
 	t.Parallel()
-	for name, fencing := range map[string]string{"without fencing": "false", "with fencing": "true"} {
+	for name, start := range map[string]func(*testing.T) *set{"without fencing": ownSet, "with fencing": func(t *testing.T) *set { return fenced(t, 3, "4s") }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := ownSet(t)
-			if fencing == "true" {
-				cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 4 * time.Second, MasterTimeout: 3900 * time.Millisecond}
-				require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
-			}
-			s.env = append(s.env, "MUXLOCK_MAX_TTL=4s", "MUXLOCK_FENCING="+fencing, "MUXLOCK_NEW_MASTERS=false", "MUXLOCK_MASTER_TIMEOUT=1s")
-			holder := s.start(t, "exec", "--ttl", "4s", "name", "--", "sh", "-c", "echo began; exec sleep 120")
-			holder.out.await(t, "began")
-			waiter := s.start(t, "exec", "--ttl", "4s", "name", "--", "echo", "began")
+			s := start(t)
+			s = s.with("MUXLOCK_MAX_TTL=4s", "MUXLOCK_NEW_MASTERS=false", "MUXLOCK_MASTER_TIMEOUT=1s")
+			holder := s.script(t, "--ttl 4s name", "echo ready; exec sleep 120")
+			waiter := s.start(t, "exec --ttl 4s name -- echo began")
 			for _, m := range s.masters {
 				restart(t, m)
-				_, stderr, code := s.run(t, "masters", "status", "--wait")
-				require.Zero(t, code, stderr)
+				s.ok(t, "masters", "status", "--wait")
 				require.Eventually(t, func() bool {
 					stdout, _, code := s.run(t, "status", "name")
 					require.Zero(t, code, stdout)
@@ -40,9 +30,8 @@ func TestExecKeepsItsLockWhileAllMastersAreRestartedOneAfterAnother(t *testing.T
 				}, limit, 100*time.Millisecond)
 			}
 			require.Empty(t, waiter.out.String())
-			require.NoError(t, holder.Process.Signal(syscall.SIGTERM))
-			require.Equal(t, exitSignal+int(syscall.SIGTERM), holder.code(t), holder.log)
-			require.Zero(t, waiter.code(t), waiter.log)
+			holder.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
+			waiter.ends(t, 0)
 			require.Equal(t, "began\n", waiter.out.String())
 		})
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -13,76 +11,32 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// A counter passes connections on to a master. It counts the round trips until a request for a lock of a name.
-type counter struct {
-	net.Listener
-	until string
-	mu    sync.Mutex // guards the following
-	trips int
-	found bool
-}
-
-func countTrips(t *testing.T, master, until string) *counter {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	c := &counter{Listener: l, until: "\r\n" + until + "\r\n", trips: 1} // the first connection
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", master)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			asking := false
-			running.Go(func() { defer server.Close(); c.pass(server, client, &asking, true) })
-			running.Go(func() { defer client.Close(); c.pass(client, server, &asking, false) })
-		}
-	})
-	t.Cleanup(func() { l.Close(); running.Wait() })
-	return c
-}
-
-// pass copies one direction. A request after a reply begins a round trip.
-func (c *counter) pass(to io.Writer, from io.Reader, asking *bool, requests bool) {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buf)
-		c.mu.Lock()
-		if n > 0 && !c.found {
-			if requests && !*asking {
-				c.trips++
-			}
-			*asking = requests
-			c.found = requests && bytes.Contains(buf[:n], []byte(c.until))
-		}
-		c.mu.Unlock()
-		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
-			return
-		}
-	}
-}
-
 func TestTheCommandIsStartedAfterFiveRoundTrips(t *testing.T) {
 	t.Parallel()
-	var counters []*counter
+	const want = 5 // connect, greeting, probe, trial, lock
+	var mu sync.Mutex
+	var trips [3]int // to each master, until the request for the lock
+	var found [3]bool
 	var addrs []string
-	for _, addr := range redistest.Addrs(redistest.Masters(t, 3)) {
-		c := countTrips(t, addr, "the-name")
-		counters, addrs = append(counters, c), append(addrs, c.Addr().String())
+	for i, addr := range redistest.Addrs(redistest.Masters(t, 3)) {
+		trips[i] = 1 // the first connection
+		addrs = append(addrs, proxy(t, addr, func() func([]byte, bool) bool {
+			asking := false // the last piece was a request: one after a reply begins a round trip
+			return func(piece []byte, request bool) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if request && !asking && !found[i] {
+					trips[i]++
+				}
+				asking = request
+				found[i] = found[i] || request && bytes.Contains(piece, []byte("\r\nthe-name\r\n"))
+				return true
+			}
+		}))
 	}
-	args := []string{"--new-masters", "--master-timeout", "2s", "--masters", strings.Join(addrs, ",")}
-	_, stderr, code := muxlock(t, append([]string{"exec", "the-name"}, append(args, "--", "true")...)...)
-	require.Zero(t, code, stderr)
-	for _, c := range counters {
-		c.mu.Lock()
-		require.True(t, c.found)
-		require.Equal(t, 5, c.trips, "connect, greeting, probe, trial, lock")
-		c.mu.Unlock()
-	}
+	bare.ok(t, "exec the-name --new-masters --master-timeout 2s --masters "+strings.Join(addrs, ",")+" -- true")
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, [3]bool{true, true, true}, found)
+	require.Equal(t, [3]int{want, want, want}, trips)
 }

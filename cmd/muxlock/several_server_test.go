@@ -14,12 +14,8 @@ func TestSeveralNamesAreLockedAllOrNone(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	lock := s.hold(t, "b")
-	_, stderr, code := s.run(t, "exec", "--try", "a", "b", "c", "--", "true")
-	require.Equal(t, exitTaken, code)
-	require.Equal(t, "muxlock: \"a\", \"b\", \"c\": \"b\": lock is taken by the test\n", stderr)
-	_, stderr, code = s.run(t, "exec", "--wait", asks, "c", "b", "--", "true")
-	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"c\", \"b\" not acquired within "+asks+": \"b\": lock is taken by the test\n", stderr)
+	require.Equal(t, "muxlock: \"a\", \"b\", \"c\": \"b\": lock is taken by the test\n", s.fails(t, exitTaken, "exec", "--try", "a", "b", "c", "--", "true"))
+	require.Equal(t, "muxlock: \"c\", \"b\" not acquired within "+asks+": \"b\": lock is taken by the test\n", s.fails(t, exitTimeout, "exec --wait "+asks+" c b -- true"))
 
 	j := s.start(t, "exec", "a", "b", "--", "sh", "-c", "echo began; cat")
 	in := s.engine(t)
@@ -29,7 +25,7 @@ func TestSeveralNamesAreLockedAllOrNone(t *testing.T) {
 		require.NoError(t, l.Release(t.Context()))
 	}
 	require.NoError(t, lock.Release(t.Context()))
-	require.Equal(t, 0, j.code(t), j.log)
+	j.ends(t, 0)
 	require.Equal(t, "began\n", j.out.String())
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
@@ -39,12 +35,10 @@ func TestAKeyOfAnotherTypeIsNoHolder(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	for _, m := range s.masters {
-		redistest.Command(t, m, "RPUSH", "a list", "x")
+		redistest.Command(t, m, "RPUSH", "a-list", "x")
 	}
 	for args, want := range map[string]int{"--try": exitOurs, "--shared --try": exitOurs, "--wait " + asks: exitTimeout, "b --try": exitOurs} {
-		_, stderr, code := s.run(t, append(append([]string{"exec", "-q", "-E", "9", "a list"}, strings.Fields(args)...), "--", "true")...)
-		require.Equal(t, want, code, args)
-		require.Contains(t, stderr, "\"a list\": "+s.masters[0].Addr()+": key holds no lock: WRONGTYPE", args)
+		require.Contains(t, s.fails(t, want, "exec -q -E 9 a-list "+args+" -- true"), "\"a-list\": "+s.masters[0].Addr()+": key holds no lock: WRONGTYPE", args)
 	}
 }
 
@@ -52,9 +46,7 @@ func TestCommandHasAFenceForEachName(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
 	fences := func() (fences []int) {
-		stdout, stderr, code := s.run(t, "exec", "--fencing", "--ttl", "4s", "a", "b", "c", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
-		require.Equal(t, 0, code, stderr)
-		for _, word := range strings.Fields(stdout) {
+		for _, word := range strings.Fields(s.ok(t, "exec --fencing --ttl 4s a b c -- sh -c", "echo $MUXLOCK_FENCE")) {
 			n, err := strconv.Atoi(word)
 			require.NoError(t, err)
 			fences = append(fences, n)
@@ -71,12 +63,11 @@ func TestCommandHasAFenceForEachName(t *testing.T) {
 func TestLossOfOneOfSeveralNamesEndsTheCommand(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	j := s.start(t, "exec", "--ttl", "8s", "a", "b", "--", "sh", "-c", "echo began; sleep 60")
-	j.out.await(t, "began")
+	j := s.script(t, "--ttl 8s a b", ready)
 	for _, m := range s.masters {
 		redistest.Command(t, m, "DEL", "b")
 	}
-	require.Equal(t, exitLost, j.code(t))
+	j.ends(t, exitLost)
 	require.Contains(t, j.log.String(), `"a", "b" was lost: "b": lock was lost`)
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }

@@ -4,7 +4,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,20 +23,13 @@ func TestIgnoredSignalsStayIgnoredForMuxlockAndItsCommand(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	lock := s.hold(t, "name")
-	j := s.startBy(t, "sh", "-c", `trap '' INT QUIT HUP; exec "$0" "$@"`, binary,
-		"exec", "name", "--", "sh", "-c", `kill -INT $$; kill -QUIT $$; kill -HUP $$; echo "survived"; while :; do sleep 0.01; done`)
+	j := s.launch(t, exec.Command("sh", "-c", `trap '' INT QUIT HUP; exec "$0" "$@"`, binary,
+		"exec", "name", "--", "sh", "-c", `kill -INT $$; kill -QUIT $$; kill -HUP $$`+forever))
 	s.awaitLine(t, "name", 1)
-	all := func() {
-		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
-			require.NoError(t, j.Process.Signal(sig))
-		}
-	}
-	all()
+	j.signal(t, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
 	require.NoError(t, lock.Release(t.Context()))
-	j.out.await(t, "survived")
-	all()
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t), j.log)
+	j.out.await(t, "ready")
+	j.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM)
 }
 
 // Otherwise the command would go on after the lease, beside the next holder. timeout(1) gives muxlock a process group that
@@ -43,19 +39,25 @@ func TestASIGTSTPWithoutATerminalStopsTheCommandToo(t *testing.T) {
 	s := newSet(t)
 	// The shell forks nothing after its output: were its child stopped between vfork and exec, the shell itself would be in
 	// state D.
-	j := s.startBy(t, "sh", "-c", `timeout 1000 "$0" "$@"; exit $?`, binary,
-		"exec", "--ttl", "30s", "name", "--", "sh", "-c", `trap 'exit 5' TERM; sleep 300 & echo $$ $PPID.; wait`)
-	j.out.await(t, ".")
-	var command, muxlock int
-	_, err := fmt.Sscanf(j.out.String(), "%d %d.", &command, &muxlock)
-	require.NoError(t, err)
+	j := s.launch(t, exec.Command("sh", "-c", `timeout 1000 "$0" "$@"; exit $?`, binary,
+		"exec", "--ttl", "30s", "name", "--", "sh", "-c", `trap 'exit 5' TERM; sleep 300 & echo $$ $PPID.; wait`))
+	command, muxlock := j.pids(t)
 	t.Cleanup(func() { syscall.Kill(muxlock, syscall.SIGKILL) })
 	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTSTP))
 	awaitState(t, command, "T")
 	awaitState(t, muxlock, "T")
 	require.NoError(t, syscall.Kill(muxlock, syscall.SIGCONT))
 	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.log)
+	j.ends(t, 5)
+}
+
+// pids awaits and returns the process ids of a command and of its muxlock, which the command has written before a dot.
+func (j *job) pids(t *testing.T) (command, muxlock int) {
+	t.Helper()
+	j.out.await(t, ".")
+	_, err := fmt.Sscanf(j.out.String(), "%d %d.", &command, &muxlock)
+	require.NoError(t, err)
+	return command, muxlock
 }
 
 func TestSignalsOfTheTerminalThatWereIgnoredStayIgnoredForTheCommand(t *testing.T) {
@@ -71,7 +73,7 @@ func TestSignalsOfTheTerminalThatWereIgnoredStayIgnoredForTheCommand(t *testing.
 		`exec "$0" exec name -- sh -c 'trap "" PIPE; exec "$0" "$@"' "$@"`:           {syscall.SIGPIPE}, // from the help
 		`trap '' PIPE; exec "$0" exec name -- sh -c 'kill -PIPE $$; "$0" "$@"' "$@"`: nil,               // Go has overwritten it: the help's line is needed
 	} {
-		j := s.startBy(t, "sh", "-c", line, binary, "grep", "SigIgn", "/proc/self/status")
+		j := s.launch(t, exec.Command("sh", "-c", line, binary, "grep", "SigIgn", "/proc/self/status"))
 		code := j.code(t)
 		if strings.Contains(line, "kill") {
 			require.Equal(t, exitSignal+int(syscall.SIGPIPE), code, j.log)
@@ -104,38 +106,28 @@ var meanings = map[string]syscall.Signal{"USR1": syscall.SIGUSR1, "USR2": syscal
 func TestUSR1USR2ALRMAndWINCHReachTheCommandAlone(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	j := s.start(t, "exec", "name", "--", "sh", "-c", `for s in USR1 USR2 ALRM WINCH; do trap "echo got $s" $s; done; trap 'exit 5' TERM
+	j := s.script(t, "name", `for s in USR1 USR2 ALRM WINCH; do trap "echo got $s" $s; done; trap 'exit 5' TERM
 		sleep 300 & echo ready; while kill -0 $!; do wait $!; done; echo helper died; while :; do sleep 0.02; done`)
-	j.out.await(t, "ready")
-	for _, name := range []string{"USR1", "USR2", "ALRM", "WINCH"} {
-		require.NoError(t, j.Process.Signal(meanings[name]))
+	for name, sig := range meanings {
+		j.signal(t, sig)
 		j.out.await(t, "got "+name)
 	}
 	require.NotContains(t, j.out.String(), "helper died")
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.log)
+	j.ends(t, 5, syscall.SIGTERM)
 }
 
 func TestUSR1USR2ALRMAndWINCHEndNeitherAWaitNorAHold(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	lock := s.hold(t, "name")
-	j := s.start(t, "exec", "--hold-at-least", "2s", "name", "--", "sh", "-c", "echo ran $$")
+	j := s.start(t, "exec --hold-at-least 2s name -- sh -c", "echo $$")
 	s.awaitLine(t, "name", 1)
-	all := func() {
-		for _, sig := range meanings {
-			require.NoError(t, j.Process.Signal(sig))
-		}
-	}
-	all()
+	all := slices.Collect(maps.Values(meanings))
+	j.signal(t, all...)
 	require.NoError(t, lock.Release(t.Context()))
 	j.out.await(t, "\n")
-	var command int
-	_, err := fmt.Sscanf(j.out.String(), "ran %d", &command)
-	require.NoError(t, err)
-	awaitGone(t, command)
-	all()
-	require.Zero(t, j.code(t), j.log)
+	awaitGone(t, j.pid(t))
+	j.ends(t, 0, all...)
 	require.Empty(t, redistest.Keys(t, s.masters...), "a hold that a signal ends leaves the lease to run out")
 }
 
@@ -147,13 +139,11 @@ func TestAnAbortEndsTheCommandBeforeMuxlockWhichSaysSo(t *testing.T) {
 		code int
 		how  string
 	}{
-		`trap 'sleep 0.2; echo ended; exit 3' ABRT; echo ready; while :; do sleep 0.02; done`: {3, "exit status 3"},
-		`ulimit -c 0; echo ready; exec sleep 300`:                                             {exitSignal + int(syscall.SIGABRT), "signal: aborted"},
+		`trap 'sleep 0.2; echo ended; exit 3' ABRT` + forever: {3, "exit status 3"},
+		`ulimit -c 0; echo ready; exec sleep 300`:             {exitSignal + int(syscall.SIGABRT), "signal: aborted"},
 	} {
-		j := s.start(t, "exec", "name", "--", "sh", "-c", script)
-		j.out.await(t, "ready")
-		require.NoError(t, j.Process.Signal(syscall.SIGABRT))
-		require.Equal(t, want.code, j.code(t))
+		j := s.script(t, "name", script)
+		j.ends(t, want.code, syscall.SIGABRT)
 		log := strings.TrimPrefix(j.log.String(), "Aborted\n") // a shell says so of its child
 		require.Equal(t, said+want.how+"\n", log)
 		require.Equal(t, want.code == 3, strings.Contains(j.out.String(), "ended"))

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +14,9 @@ import (
 )
 
 // document runs a command with -o json and reads what it writes.
-func (s *set) document(t *testing.T, into any, args ...string) (code int) {
+func (s *set) document(t *testing.T, into any, line string, more ...string) (code int) {
 	t.Helper()
-	stdout, stderr, code := s.run(t, append(args, "-o", "json")...)
+	stdout, stderr, code := s.run(t, line+" -o json", more...)
 	d := json.NewDecoder(strings.NewReader(stdout))
 	d.DisallowUnknownFields()
 	require.NoError(t, d.Decode(into), "%s%s", stdout, stderr)
@@ -27,14 +26,11 @@ func (s *set) document(t *testing.T, into any, args ...string) (code int) {
 func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	lock := s.hold(t, "name")
-	token := lock.Reveal()
-	stdout, stderr, code := s.run(t, "status", "name")
-	require.Zero(t, code, stderr)
+	token := s.hold(t, "name").Reveal()
+	stdout := s.ok(t, "status name")
 	require.Contains(t, stdout, "name is held on 3 of 3 masters by the test, for ")
 	require.NotContains(t, stdout, token[:8])
-	_, stderr, code = s.run(t, "status", "--max-ttl", "4s", "name")
-	require.Zero(t, code, "shorter than the usual lease: %s", stderr)
+	s.ok(t, "status --max-ttl 4s name") // shorter than the usual lease
 
 	var v state
 	require.Zero(t, s.document(t, &v, "status", "name"))
@@ -81,20 +77,22 @@ func TestStatusTellsFreeSplitAndUnknownApart(t *testing.T) {
 		require.Equal(t, want, v.Verdict)
 	}
 	verdict(isFree, exitFree)
-	redistest.Command(t, s.masters[0], "SET", "name", "one", "PX", "60000")
-	verdict(isFree, exitFree)
-	redistest.Command(t, s.masters[1], "SET", "name", "two", "PX", "60000")
-	verdict(isSplit, exitSplit)
+	for _, c := range []struct {
+		master int
+		value  string
+		want   string
+		code   int
+	}{{0, "one", isFree, exitFree}, {1, "two", isSplit, exitSplit}, {1, "one", isHeld, 0}} {
+		redistest.Command(t, s.masters[c.master], "SET", "name", c.value, "PX", "60000")
+		verdict(c.want, c.code)
+	}
 	redistest.Down(t, s.masters[2])
-	verdict(isSplit, exitSplit)
-	redistest.Command(t, s.masters[1], "SET", "name", "one")
-	verdict(isHeld, exitOK)
-	stdout, _, _ := s.run(t, "status", "name")
-	require.Contains(t, stdout, "refused") // the third
+	verdict(isHeld, 0)
+	require.Contains(t, s.ok(t, "status name"), "refused") // the third
 	redistest.Command(t, s.masters[1], "DEL", "name")
 	redistest.Command(t, s.masters[1], "LPUSH", "name", "x")
 	verdict(isUnknown, exitRun)
-	stdout, stderr, code := s.run(t, "status", "name")
+	stdout, stderr, code := s.run(t, "status name")
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stdout, "key holds no lock: WRONGTYPE")
 	require.Contains(t, stderr, "connection refused")
@@ -103,37 +101,30 @@ func TestStatusTellsFreeSplitAndUnknownApart(t *testing.T) {
 func TestStatusSaysWhichMasterLacksALockAndWhetherItVotes(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t)
-	trusted, young := s.env, append(slices.Clone(s.env), "MUXLOCK_NEW_MASTERS=false")
 	third := s.masters[2].Addr()
-	lacks := func(want bool, text string) holds {
+	lacks := func(s *set, want bool, text string) holds {
 		t.Helper()
 		var v state
-		require.Zero(t, s.document(t, &v, "status", "name"))
-		require.False(t, v.Masters[0].Lacks)
-		require.False(t, v.Masters[1].Lacks)
-		require.Equal(t, want, v.Masters[2].Lacks)
-		stdout, _, _ := s.run(t, "status", "name")
-		require.Regexp(t, text, stdout)
+		require.Zero(t, s.document(t, &v, "status name"))
+		require.Equal(t, []bool{false, false, want}, []bool{v.Masters[0].Lacks, v.Masters[1].Lacks, v.Masters[2].Lacks})
+		require.Regexp(t, text, s.ok(t, "status name"))
 		return v.Masters[2]
 	}
 	redistest.Put(t, s.masters[:2], "name", "one")
-	h := lacks(true, "^name is held on 2 of 3 masters, for [0-9.ms]+ unless it is renewed; "+third+" lacks it, and votes\n(.*\n)*"+third+" +free +\n$")
+	h := lacks(s, true, "^name is held on 2 of 3 masters, for [0-9.ms]+ unless it is renewed; "+third+" lacks it, and votes\n(.*\n)*"+third+" +free +\n$")
 	require.True(t, h.Votes)
 	require.Empty(t, h.NoVote)
-	s.env = young
-	h = lacks(true, "; "+third+" lacks it, and votes in [0-9.]+s\n")
+	h = lacks(s.with("MUXLOCK_NEW_MASTERS=false"), true, "; "+third+" lacks it, and votes in [0-9.]+s\n")
 	require.False(t, h.Votes)
 	require.Less(t, *h.VotesInMs, int64(31302))
 	require.Contains(t, h.NoVote, "no vote for another ")
-	s.env = trusted
 	redistest.Put(t, s.masters[2:], "name", "another")
-	lacks(true, "^name is held on 2 of 3 masters, .*; "+third+" lacks it, and votes\n")
-	stdout, _, _ := s.run(t, "ls")
-	require.Regexp(t, "name +held +2 of 3", stdout, "another's key is none of the holder's")
+	lacks(s, true, "^name is held on 2 of 3 masters, .*; "+third+" lacks it, and votes\n")
+	require.Regexp(t, "name +held +2 of 3", s.ok(t, "ls"), "another's key is none of the holder's")
 	redistest.Command(t, s.masters[2], "SET", "name", "one", "PX", "60000")
-	lacks(false, "^name is held on 3 of 3 masters, for [0-9.ms]+ unless it is renewed\n")
+	lacks(s, false, "^name is held on 3 of 3 masters, for [0-9.ms]+ unless it is renewed\n")
 	redistest.Down(t, s.masters[2])
-	h = lacks(false, "^name is held on 2 of 3 masters, for [0-9.ms]+ unless it is renewed\n(.*\n)*"+third+" +unknown +.*refused")
+	h = lacks(s, false, "^name is held on 2 of 3 masters, for [0-9.ms]+ unless it is renewed\n(.*\n)*"+third+" +unknown +.*refused")
 	require.False(t, h.Votes)
 	require.Nil(t, h.VotesInMs)
 	require.Contains(t, h.NoVote, "refused")
@@ -152,21 +143,16 @@ func TestStatusSaysWhichMasterLacksAReader(t *testing.T) {
 		return strings.Contains(stdout, " on 3 of 3 masters by 2 readers")
 	}, limit, time.Millisecond)
 	redistest.Command(t, s.masters[0], "ZPOPMAX", "name")
-	stdout, _, code := s.run(t, "status", "name")
-	require.Zero(t, code)
-	require.Regexp(t, "^name is held on 2 of 3 masters by 2 readers, .*; "+s.masters[0].Addr()+" lacks a reader, and votes\n", stdout)
+	require.Regexp(t, "^name is held on 2 of 3 masters by 2 readers, .*; "+s.masters[0].Addr()+" lacks a reader, and votes\n", s.ok(t, "status", "name"))
 }
 
 // By its uptime, the restarted master would be as one that has granted a lock just now: with fencing the mark counts.
 func TestStatusOfMastersWithFencingKnowsWhoIsAdmitted(t *testing.T) {
 	t.Parallel()
-	servers, addrs := fencedMasters(t, 3, "30s")
-	s := &set{servers, []string{"MUXLOCK_MASTERS=" + addrs, "MUXLOCK_FENCING=true", "MUXLOCK_MASTER_TIMEOUT=2s"}}
-	redistest.Put(t, servers, "name", "one")
-	restart(t, servers[1])
-	stdout, stderr, code := s.run(t, "status", "name")
-	require.Zero(t, code, stderr)
-	require.Regexp(t, "^name is held on 2 of 3 masters, .*; "+servers[1].Addr()+" lacks it, and (votes in [0-9.]+s|does not vote)\n", stdout)
+	s := fenced(t, 3, "30s")
+	redistest.Put(t, s.masters, "name", "one")
+	restart(t, s.masters[1])
+	require.Regexp(t, "^name is held on 2 of 3 masters, .*; "+s.masters[1].Addr()+" lacks it, and (votes in [0-9.]+s|does not vote)\n", s.ok(t, "status name"))
 }
 
 func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
@@ -181,10 +167,8 @@ func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
 		var v state
 		require.Equal(t, exitRun, s.document(t, &v, "status", name))
 		require.Equal(t, isUnknown, v.Verdict)
-		for _, args := range [][]string{{"status", name}, {"release", "--force", "--yes", name}} {
-			_, stderr, code := s.run(t, args...)
-			require.Equal(t, exitRun, code)
-			require.Contains(t, stderr, "key holds no lock: "+why)
+		for _, command := range []string{"status ", "release --force --yes "} {
+			require.Contains(t, s.fails(t, exitRun, command+name), "key holds no lock: "+why)
 		}
 	}
 	var l listing
@@ -196,14 +180,10 @@ func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
 func TestAForcedReleaseTellsWhatItCut(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	_, stderr, code := s.run(t, "release", "--force", "--yes", "name")
-	require.Equal(t, exitFree, code)
-	require.Equal(t, "muxlock: nobody holds \"name\"\n", stderr)
+	require.Equal(t, "muxlock: nobody holds \"name\"\n", s.fails(t, exitFree, "release", "--force", "--yes", "name"))
 
 	s.hold(t, "name")
-	stdout, stderr, code := s.run(t, "release", "--force", "--yes", "name")
-	require.Zero(t, code, stderr)
-	require.Regexp(t, `^released name: value [0-9a-f]{8}, held by the test for another [0-9.]+s, was deleted on 3 of 3 masters\n$`, stdout)
+	require.Regexp(t, `^released name: value [0-9a-f]{8}, held by the test for another [0-9.]+s, was deleted on 3 of 3 masters\n$`, s.ok(t, "release", "--force", "--yes", "name"))
 	require.Empty(t, redistest.Keys(t, s.masters...))
 
 	s.hold(t, "name")
@@ -232,7 +212,7 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 	names := func(args ...string) (names []string) {
 		t.Helper()
 		var l listing
-		require.Zero(t, s.document(t, &l, append([]string{"ls"}, args...)...))
+		require.Zero(t, s.document(t, &l, "ls", args...))
 		require.False(t, l.More)
 		for _, n := range l.Locks {
 			names = append(names, string(n.Name))
@@ -246,20 +226,18 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 	require.Empty(t, names("jobs/*"), "no pattern")
 	require.Empty(t, names("__mux"))
 
-	stdout, stderr, code := s.run(t, "ls", "--limit", "1", "jobs/")
+	stdout, stderr, code := s.run(t, "ls --limit 1 jobs/")
 	require.Zero(t, code)
 	require.Equal(t, "muxlock: more than --limit 1 keys match, locks or not: locks may be missing; give a longer BEGINNING, or raise --limit\n", stderr)
 	require.Contains(t, stdout, "NAME")
-	stdout, _, _ = s.run(t, "ls", "jobs/")
+	stdout = s.ok(t, "ls jobs/")
 	require.Regexp(t, `(?m)^"jobs/a \[x\]" +held +3 of 3 +[0-9.]+s +the test$`, stdout)
 	require.Regexp(t, `(?m)^jobs/c +free +1 of 3 `, stdout)
 
 	redistest.Down(t, s.masters[0])
 	require.Equal(t, []string{"jobs/a [x]", "jobs/b"}, names("jobs/"))
 	redistest.Down(t, s.masters[1])
-	_, stderr, code = s.run(t, "ls")
-	require.Equal(t, exitRun, code)
-	require.Contains(t, stderr, "no quorum of masters")
+	require.Contains(t, s.fails(t, exitRun, "ls"), "no quorum of masters")
 }
 
 func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
@@ -269,35 +247,27 @@ func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
 	s := setOf(masters)
 	file := t.TempDir() + "/password"
 	require.NoError(t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
-	outputs := func(args ...string) {
+	outputs := func(s *set) {
 		t.Helper()
-		for _, line := range [][]string{
-			{"exec", "name", "--", "true"}, {"exec", "--try", "name", "--", "true"}, {"status", "name"}, {"status", "-o", "json", "name"},
-			{"release", "--force", "--yes", "name"}, {"ls"}, {"ls", "-o", "json"},
-		} {
-			stdout, stderr, code := s.run(t, append(args, line...)...)
+		for _, line := range []string{"exec name -- true", "exec --try name -- true", "status name", "status -o json name", "release --force --yes name", "ls", "ls -o json"} {
+			stdout, stderr, code := s.run(t, line)
 			require.Contains(t, []int{exitOK, exitFree}, code, stderr)
 			require.NotContains(t, stdout+stderr, "s3cret")
 		}
 	}
-	outputs("--password-file", file)
-	plain := s.env
-	s.env = append(plain, "MUXLOCK_PASSWORD="+secret)
-	outputs()
-	s.env = append(plain, "MUXLOCK_MASTERS=redis://:s3cret%23of%20them@"+strings.Join(redistest.Addrs(masters), ",redis://:s3cret%23of%20them@"))
-	outputs()
+	outputs(s.with("MUXLOCK_PASSWORD_FILE=" + file))
+	outputs(s.with("MUXLOCK_PASSWORD=" + secret))
+	outputs(s.with("MUXLOCK_MASTERS=redis://:s3cret%23of%20them@" + strings.Join(redistest.Addrs(masters), ",redis://:s3cret%23of%20them@")))
 
-	s.env = append(plain, "MUXLOCK_PASSWORD=s3cret too")
-	for _, line := range [][]string{{"exec", "--wait", "1m", "name", "--", "true"}, {"status", "name"}, {"ls"}, {"release", "--force", "--yes", "name"}} {
-		stdout, stderr, code := s.run(t, line...)
-		require.Equal(t, map[bool]int{true: exitRefused, false: exitRun}[line[0] == "exec"], code, "it does not get better by waiting")
+	wrong := s.with("MUXLOCK_PASSWORD=s3cret too")
+	for line, code := range map[string]int{"exec --wait 1m name -- true": exitRefused, "status name": exitRun, "ls": exitRun, "release --force --yes name": exitRun} {
+		stderr := wrong.fails(t, code, line) // it does not get better by waiting
 		require.True(t, strings.HasPrefix(stderr, "muxlock: a master cannot be used as configured; "+s.masters[0].Addr()+": WRONGPASS"), stderr)
 		require.NotContains(t, stderr, "--help", "nothing is wrong with the command line")
-		require.NotContains(t, stdout+stderr, "s3cret")
+		require.NotContains(t, stderr, "s3cret")
 	}
-	s.env = append(s.env, "MUXLOCK_MASTERS=", "MUXLOCK_GROUPS=up="+strings.Join(redistest.Addrs(masters), ",")+" away=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
-	_, stderr, code := s.run(t, "exec", "--wait", "1s", "name", "--", "true")
-	require.Equal(t, exitRefused, code, "nor with a group that could")
+	groups := wrong.with("MUXLOCK_MASTERS=", "MUXLOCK_GROUPS=up="+strings.Join(redistest.Addrs(masters), ",")+" away=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
+	stderr := groups.fails(t, exitRefused, "exec --wait 1s name -- true") // nor with a group that could
 	require.Contains(t, stderr, `group "up": a master cannot be used as configured; `)
 	require.Contains(t, stderr, "WRONGPASS")
 	require.NotContains(t, stderr, "--help")
@@ -321,7 +291,6 @@ func TestTheHolderIsPrintableAndFits(t *testing.T) {
 func TestLsShowsNoPasswordThatAServerQuotes(t *testing.T) {
 	t.Parallel()
 	s, stranger := setOf(redistest.Masters(t, 2)), redistest.Stranger(t)
-	_, stderr, code := s.run(t, "ls", "--masters", strings.Join(append(redistest.Addrs(s.masters), "redis://:swordfish@"+stranger), ","))
-	require.Zero(t, code, stderr)
-	require.Equal(t, "muxlock: not scanned: "+stranger+": unknown command 'AUTH'\n", stderr)
+	masters := strings.Join(append(redistest.Addrs(s.masters), "redis://:swordfish@"+stranger), ",")
+	require.Equal(t, "muxlock: not scanned: "+stranger+": unknown command 'AUTH'\n", s.fails(t, 0, "ls --masters "+masters))
 }

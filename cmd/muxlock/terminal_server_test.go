@@ -68,8 +68,7 @@ func TestCtrlCReachesTheCommandAndMuxlockWaitsForItsEnd(t *testing.T) {
 	_, err := terminal.WriteString("\x03")
 	require.NoError(t, err)
 	j.out.await(t, "interrupted")
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.out)
+	j.ends(t, 5, syscall.SIGTERM)
 }
 
 // Otherwise the command would get each Ctrl-C twice, and many programs take the second for impatience.
@@ -78,11 +77,9 @@ func TestOnATerminalSIGINTIsLeftToTheTerminalAndOthersPassedOn(t *testing.T) {
 	s := newSet(t)
 	j, _ := s.onTerminal(t, "exec", "name", "--", "sh", "-c", interruptible)
 	j.out.await(t, "ready")
-	require.NoError(t, j.Process.Signal(syscall.SIGINT))
-	require.NoError(t, j.Process.Signal(syscall.SIGHUP)) // no key sends that
+	j.signal(t, syscall.SIGINT, syscall.SIGHUP) // no key sends the latter
 	j.out.await(t, "hung up")
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.out)
+	j.ends(t, 5, syscall.SIGTERM)
 	require.NotContains(t, j.out.String(), "interrupted")
 }
 
@@ -93,13 +90,12 @@ func TestOnATerminalSIGWINCHIsLeftToTheTerminalAndUSR1PassedOn(t *testing.T) {
 	j.out.await(t, "ready")
 	require.NoError(t, pty.Setsize(terminal, &pty.Winsize{Rows: 30, Cols: 100}))
 	j.out.await(t, "resized")
-	require.NoError(t, j.Process.Signal(syscall.SIGWINCH))
+	j.signal(t, syscall.SIGWINCH)
 	for _, asked := range []string{"asked 1", "asked 2"} { // of signals that are sent at once, the first may come last
-		require.NoError(t, j.Process.Signal(syscall.SIGUSR1))
+		j.signal(t, syscall.SIGUSR1)
 		j.out.await(t, asked)
 	}
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.out)
+	j.ends(t, 5, syscall.SIGTERM)
 	require.Equal(t, 1, strings.Count(j.out.String(), "resized"))
 }
 
@@ -107,12 +103,9 @@ func TestOnATerminalSIGWINCHIsLeftToTheTerminalAndUSR1PassedOn(t *testing.T) {
 func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	shell, terminal := s.underShell(t, "exec", "name", "--", "sh", "-c", `trap '' TSTP; trap 'exit 5' TERM; echo ready $$ $PPID.; while :; do sleep 0.02; done`)
-	shell.out.await(t, ".")
-	var command, muxlock int
-	_, err := fmt.Sscanf(shell.out.String(), "ready %d %d.", &command, &muxlock)
-	require.NoError(t, err)
-	_, err = terminal.WriteString("\x1a")
+	shell, terminal := s.underShell(t, "exec", "name", "--", "sh", "-c", `trap '' TSTP; trap 'exit 5' TERM; echo $$ $PPID.; while :; do sleep 0.02; done`)
+	command, muxlock := shell.pids(t)
+	_, err := terminal.WriteString("\x1a")
 	require.NoError(t, err)
 	shell.out.await(t, "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
 	awaitState(t, command, "T")
@@ -127,10 +120,7 @@ func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	shell, terminal := s.underShell(t, "exec", "--ttl", "30s", "--hold-at-least", "1h", "name", "--", "sh", "-c", `echo $$ $PPID.`)
-	shell.out.await(t, ".")
-	var command, muxlock int
-	_, err := fmt.Sscanf(shell.out.String(), "%d %d.", &command, &muxlock)
-	require.NoError(t, err)
+	command, muxlock := shell.pids(t)
 	require.Eventually(t, func() bool { return syscall.Kill(command, 0) != nil }, limit, time.Millisecond)
 	// Again and again: a Ctrl-Z that comes before muxlock knows of the command's end stops nothing.
 	require.Eventually(t, func() bool {
@@ -139,7 +129,7 @@ func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
 		return strings.Contains(shell.out.String(), "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
 	}, limit, 10*stopTime)
 	awaitState(t, muxlock, "T")
-	_, err = terminal.WriteString("\n")
+	_, err := terminal.WriteString("\n")
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTERM))
 	shell.out.await(t, "shell: 0")
@@ -166,8 +156,7 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 				return strings.Contains(j.out.String(), "asked")
 			}, limit, 10*stopTime)
 			j.out.await(t, "continued")
-			require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-			require.Equal(t, 5, j.code(t), j.out)
+			j.ends(t, 5, syscall.SIGTERM)
 			require.Empty(t, redistest.Keys(t, s.masters...))
 		})
 	}
@@ -184,7 +173,7 @@ func TestLockIsNotStoppedInTheBackgroundOfATerminal(t *testing.T) {
 	pid, err := strconv.Atoi(strings.Split(after, ".")[0])
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
-	require.Zero(t, shell.code(t), shell.out)
+	shell.ends(t, 0)
 	require.Contains(t, shell.out.String(), "shell: 0")
 }
 
@@ -201,45 +190,33 @@ func TestReleaseAsksOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	s.hold(t, "name")
-	for answer, want := range map[string]int{"\n": exitRun, "n\n": exitRun} {
+	for _, c := range []struct {
+		answer, said string
+		code         int
+	}{{"\n", "not released", exitRun}, {"n\n", "not released", exitRun}, {"yes\n", "was deleted on 3 of 3 masters", 0}} {
 		j, terminal := s.onTerminal(t, "release", "--force", "name")
 		j.out.await(t, "Release it? [y/N] ")
 		require.Contains(t, j.out.String(), "name is held on 3 of 3 masters by the test")
-		_, err := terminal.WriteString(answer)
+		_, err := terminal.WriteString(c.answer)
 		require.NoError(t, err)
-		require.Equal(t, want, j.code(t), j.out)
-		require.Contains(t, j.out.String(), "not released")
+		j.ends(t, c.code)
+		require.Contains(t, j.out.String(), c.said)
 	}
-	_, _, code := s.run(t, "status", "name")
-	require.Zero(t, code)
-	j, terminal := s.onTerminal(t, "release", "--force", "name")
-	j.out.await(t, "Release it? [y/N] ")
-	_, err := terminal.WriteString("yes\n")
-	require.NoError(t, err)
-	require.Zero(t, j.code(t), j.out)
-	require.Contains(t, j.out.String(), "was deleted on 3 of 3 masters")
 }
 
 func TestReplaceAsksAPersonWhetherAllClientsFence(t *testing.T) {
 	t.Parallel()
-	addrs := redistest.Addrs(redistest.Masters(t, 4))
-	three := strings.Join(addrs[:3], ",")
-	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--masters", three)
-	require.Zero(t, code, stderr)
-	for answer, want := range map[string]int{"\n": exitUsage, "yes\n": exitOK} {
-		ours, theirs, err := pty.Open()
+	servers := redistest.Masters(t, 4)
+	three := setOf(servers[:3])
+	three.ok(t, "masters init")
+	for _, c := range []struct {
+		answer string
+		code   int
+	}{{"\n", exitUsage}, {"yes\n", 0}} {
+		j, terminal := three.onTerminal(t, "masters", "replace", "--with", servers[3].Addr(), "--for", servers[0].Addr())
+		j.out.await(t, "Do all clients of these masters use fencing? [y/N] ")
+		_, err := terminal.WriteString(c.answer)
 		require.NoError(t, err)
-		defer ours.Close()
-		cmd := exec.Command(binary, "masters", "replace", "--masters", three, "--with", addrs[3], "--for", addrs[0])
-		cmd.Stdin = theirs
-		var log strings.Builder
-		cmd.Stderr = &log
-		require.NoError(t, cmd.Start())
-		theirs.Close()
-		_, err = ours.WriteString(answer)
-		require.NoError(t, err)
-		cmd.Wait()
-		require.Contains(t, log.String(), "Do all clients of these masters use fencing?")
-		require.Equal(t, want, cmd.ProcessState.ExitCode(), log.String())
+		j.ends(t, c.code)
 	}
 }

@@ -52,6 +52,11 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --tls-cert /none name -- true":        "--tls-cert and --tls-key",
 		"exec --config /none name -- true":          "--config",
 		"exec --tyr name -- true":                   "unknown flag: --tyr; did you mean --try or --ttl?",
+		"exec --shared --permits 2 a -- true":       "--shared and --permits exclude",
+		"exec --shared a b -- true":                 "--shared and --permits take one NAME",
+		"exec --permits 2 a b -- true":              "--shared and --permits take one NAME",
+		"exec --permits 0 a -- true":                "--permits must be 1 to 64, got 0",
+		"exec --permits 65 a -- true":               "--permits must be 1 to 64, got 65",
 		"exec -E 256 name -- true":                  "--conflict-exit-code",
 		"exec -E none name -- true":                 "--conflict-exit-code",
 		"lock":                                      "NAME is missing",
@@ -145,11 +150,7 @@ func requireRefused(t *testing.T, lines map[string]string) {
 		code, quiet := outcome(cmd, err)
 		require.False(t, quiet, line)
 		text := err.Error()
-		wantCode := exitUsage
-		if strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
-			wantCode = exitOurs
-		}
-		require.Equal(t, wantCode, code, "%s: %s", line, text)
+		require.Equal(t, exitOfMistake(line, exitUsage), code, "%s: %s", line, text)
 		require.ErrorAs(t, err, new(usage.Error), "the help is named after it")
 		require.Empty(t, out.String(), line)
 		require.Empty(t, log.String(), line)
@@ -160,12 +161,20 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	}
 }
 
+// exitOfMistake is the exit code of a command that fails; otherwise is that of commands that hold no lock.
+func exitOfMistake(line string, otherwise int) int {
+	if strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
+		return exitOurs
+	}
+	return otherwise
+}
+
 // An empty variable of a script would else wait for masters that are down.
 func TestAnEmptyNameIsRefusedBeforeTheMastersAreAsked(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"exec", "--wait", "1s", "a", "", "--", "true"}, {"lock", "--wait", "1s", ""}, {"status", ""}, {"release", "--force", "--yes", ""}} {
-		_, stderr, _ := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), args...)
-		require.Equal(t, "muxlock: NAME is empty\nSee muxlock "+args[0]+" --help.\n", stderr)
+	for line, more := range map[string][]string{"exec --wait 1s a": {"", "--", "true"}, "lock --wait 1s": {""}, "status": {""}, "release --force --yes": {""}} {
+		_, stderr, _ := bare.with("MUXLOCK_MASTERS="+nowhere).run(t, line, more...)
+		require.Equal(t, "muxlock: NAME is empty\nSee muxlock "+strings.Fields(line)[0]+" --help.\n", stderr)
 	}
 }
 
@@ -185,33 +194,16 @@ func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
 		"exec --groups red=127.0.0.1:1 __muxlock__:x -- true":           "muxlock: NAME begins",
 		"status --groups red=127.0.0.1:1 __muxlock__:x":                 "muxlock: NAME begins",
 	})
-	_, stderr, code := muxlock(t, "exec", "--groups", " ", "name", "--", "true")
-	require.Equal(t, exitOurs, code)
-	require.Contains(t, stderr, "--masters is missing")
-	_, stderr, code = muxlock(t, "exec", "--groups", "red="+nowhere+" blue=127.0.0.1:2", "--wait", "1s", "a", "b", "--", "true")
-	require.Equal(t, exitOurs, code)
-	require.Equal(t, "muxlock: names are of two groups of masters: \"a\" and \"b\". Names with the same {tag} are in one\nSee muxlock exec --help.\n", stderr)
+	require.Contains(t, bare.fails(t, exitOurs, "exec --groups", " ", "name", "--", "true"), "--masters is missing")
+	require.Equal(t, "muxlock: names are of two groups of masters: \"a\" and \"b\". Names with the same {tag} are in one\nSee muxlock exec --help.\n",
+		bare.fails(t, exitOurs, "exec --groups", "red="+nowhere+" blue=127.0.0.1:2", "--wait", "1s", "a", "b", "--", "true"))
 }
 
 // -n, a flag of other tools, must not suggest --new-masters: with that, two may hold a lock.
 func TestAnUnknownLetterHasNoSuggestion(t *testing.T) {
 	t.Parallel()
 	for _, letter := range []string{"-n", "-w"} {
-		_, stderr, code := muxlock(t, "exec", letter, "x", "--", "true")
-		require.Equal(t, exitOurs, code)
-		require.Equal(t, "muxlock: unknown shorthand flag: '"+letter[len(letter)-1:]+"' in "+letter+"\nSee muxlock exec --help.\n", stderr)
-	}
-}
-
-func TestNamesThatTheEngineRefusesAreUsageErrors(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	for _, name := range []string{"", "__muxlock__:x", strings.Repeat("x", limits.NameBytes+1)} {
-		for _, args := range [][]string{{"exec", name, "--", "true"}, {"status", name}, {"release", "--force", "--yes", name}} {
-			_, stderr, code := s.run(t, args...)
-			require.Equal(t, map[bool]int{true: exitOurs, false: exitUsage}[args[0] == "exec"], code, stderr)
-			require.True(t, strings.HasPrefix(stderr, "muxlock: NAME "), stderr)
-		}
+		require.Equal(t, "muxlock: unknown shorthand flag: '"+letter[len(letter)-1:]+"' in "+letter+"\nSee muxlock exec --help.\n", bare.fails(t, exitOurs, "exec", letter, "x", "--", "true"))
 	}
 }
 
@@ -219,18 +211,18 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "muxlock.conf")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	masters := func(env []string, args ...string) string {
-		_, stderr, code := muxlockEnv(t, cleanEnv(env...), append([]string{"status", "name"}, args...)...)
-		require.Equal(t, exitRun, code, stderr)
-		return stderr
+	asked := func(want, args string, env ...string) {
+		t.Helper()
+		require.Contains(t, bare.with(env...).fails(t, exitRun, "status name "+args), want)
 	}
+	const inEnv = "MUXLOCK_MASTERS=127.0.0.1:2"
 	write("# ours\n\nMUXLOCK_MASTERS='127.0.0.1:3'\n")
-	require.Contains(t, masters([]string{"MUXLOCK_MASTERS=127.0.0.1:2", "MUXLOCK_CONFIG=" + file}, "--masters", nowhere), nowhere)
-	require.Contains(t, masters([]string{"MUXLOCK_MASTERS=127.0.0.1:2", "MUXLOCK_CONFIG=" + file}), "127.0.0.1:2")
-	require.Contains(t, masters([]string{"MUXLOCK_CONFIG=" + file}), "127.0.0.1:3")
-	require.Contains(t, masters(nil, "--config", file), "127.0.0.1:3")
+	asked(nowhere, "--masters "+nowhere, inEnv, "MUXLOCK_CONFIG="+file)
+	asked("127.0.0.1:2", "", inEnv, "MUXLOCK_CONFIG="+file)
+	asked("127.0.0.1:3", "", "MUXLOCK_CONFIG="+file)
+	asked("127.0.0.1:3", "--config "+file)
 	write("\ufeffMUXLOCK_MASTERS=127.0.0.1:4\r\n")
-	require.Contains(t, masters(nil, "--config", file), "127.0.0.1:4")
+	asked("127.0.0.1:4", "--config "+file)
 
 	for text, want := range map[string]string{
 		"MUXLOCK_MASTERS\n":                                  "line 1 is not like",
@@ -242,8 +234,7 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 		"MUXLOCK_PASSWORD=secret\nMUXLOCK_PASSWORD_FILE=x\n": "are both in",
 	} {
 		write(text)
-		_, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), "status", "name", "--config", file)
-		require.Equal(t, exitUsage, code, stderr)
+		stderr := bare.with("MUXLOCK_MASTERS="+nowhere).fails(t, exitUsage, "status name --config "+file)
 		require.Contains(t, stderr, want)
 		require.NotContains(t, stderr, "secret")
 	}
@@ -256,44 +247,34 @@ func TestAVariableCloseToASettingIsRefusedAndAnotherWarnsOnce(t *testing.T) {
 		"MUXLOCK_CONFIGS": "MUXLOCK_CONFIG", "MUXLOCK_PASSWORDFILE": "MUXLOCK_PASSWORD_FILE", "MUXLOCK_TLS": "MUXLOCK_TLS_CA or MUXLOCK_TLS_CERT or MUXLOCK_TLS_KEY",
 	} {
 		for command, code := range map[string]int{"exec name -- true": exitOurs, "lock name": exitOurs, "status name": exitUsage, "ls": exitUsage, "doctor": exitUsage, "masters status": exitUsage} {
-			stdout, stderr, got := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere, name+"=secret"), strings.Fields(command)...)
+			stdout, stderr, got := bare.with("MUXLOCK_MASTERS="+nowhere, name+"=secret").run(t, command)
 			require.Equal(t, code, got, command)
 			require.Empty(t, stdout)
 			first, _, _ := strings.Cut(stderr, "\n")
 			require.Equal(t, "muxlock: the environment: there is no setting "+name+"; did you mean "+want+"?", first)
 		}
 	}
-	s := newSet(t)
-	ours := []string{"MUXLOCK_TEST_SERVERS=a", "MUXLOCK_REQUIRE_REDIS=1", "MUXLOCK_SERVER=a", "MUXLOCK_MODEL=all", "MUXLOCK_VALIDATE=1", "MUXLOCK_TALKER=a"}
-	s.env = append(s.env, append(ours, "MUXLOCK_TTL=", "MUXLOCK_PREFX=")...) // empty is not set
-	stdout, stderr, code := s.run(t, "exec", "name", "--", "echo", "ran")
-	require.Zero(t, code)
-	require.Equal(t, "ran\n", stdout)
-	line, more, _ := strings.Cut(stderr, "\n")
-	require.Empty(t, more)
-	_, names, _ := strings.Cut(line, "muxlock: the environment: there is no setting ")
-	var want []string
-	for _, v := range ours {
-		want = append(want, strings.Split(v, "=")[0])
-	}
-	require.ElementsMatch(t, want, strings.Split(names, ", "))
+	ours := []string{"MUXLOCK_TEST_SERVERS", "MUXLOCK_REQUIRE_REDIS", "MUXLOCK_SERVER", "MUXLOCK_MODEL", "MUXLOCK_VALIDATE", "MUXLOCK_TALKER"}
+	s := newSet(t).with("MUXLOCK_TTL=", "MUXLOCK_PREFX=") // empty is not set
+	stderr := s.with(strings.Split(strings.Join(ours, "=a ")+"=a", " ")...).fails(t, 0, "exec name -- true")
+	names, one := strings.CutPrefix(strings.TrimSuffix(stderr, "\n"), "muxlock: the environment: there is no setting ")
+	require.True(t, one, stderr)
+	require.ElementsMatch(t, ours, strings.Split(names, ", "))
 }
 
 func TestVariablesOfExecAndKubernetesAreNoMistakes(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
 	const inner = `"$0" exec --ttl 4s --fence-env MUXLOCK_MAXTTL b -- sh -c 'echo $MUXLOCK_PREFX $MUXLOCK_MAXTTL; "$0" status -o json b >/dev/null' "$0"`
-	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "--fence-env", "MUXLOCK_PREFX", "a", "--", "sh", "-c", inner, binary)
+	stdout, stderr, code := s.run(t, "exec --ttl 4s --fence-env MUXLOCK_PREFX a -- sh -c", inner, binary)
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	require.Len(t, strings.Fields(stdout), 2)
 
-	s.env = append(s.env, "MUXLOCK_FENCE=7", "MUXLOCK_SLOT=1", "MUXLOCK_USERS=7",
+	around := s.with("MUXLOCK_FENCE=7", "MUXLOCK_SLOT=1", "MUXLOCK_USERS=7",
 		"MUXLOCK_PORT=tcp://10.0.0.1:6379", "MUXLOCK_PORT_6379_TCP_ADDR=10.0.0.1", "MUXLOCK_SERVICE_HOST=10.0.0.1", "MUXLOCK_SERVICE_PORT_REDIS=6379",
 		"MUXLOCK_MASTERS_PORT=tcp://10.0.0.1:6379", "MUXLOCK_MASTERS_SERVICE_HOST=10.0.0.1")
-	_, stderr, code = s.run(t, "exec", "--ttl", "4s", "--fence-env", "MUXLOCK_USERS", "a", "--", "true")
-	require.Zero(t, code)
-	require.Empty(t, stderr)
+	require.Empty(t, around.fails(t, 0, "exec --ttl 4s --fence-env MUXLOCK_USERS a -- true"))
 }
 
 func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
@@ -315,9 +296,7 @@ func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
 		"__complete rel":         "release\t",
 		"__complete exec --fenc": "--fence-env\t",
 	} {
-		stdout, stderr, code := muxlock(t, strings.Fields(line)...)
-		require.Zero(t, code, stderr)
-		require.Contains(t, stdout, want, line)
+		require.Contains(t, bare.ok(t, line), want, line)
 	}
 }
 
@@ -330,14 +309,10 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	defer full.Close()
 	s := newSet(t)
 	for _, line := range []string{"", "--help", "help ls", "masters", "version", "--version", "completion bash", "exec --help", "lock name"} {
-		cmd := exec.Command(binary, strings.Fields(line)...)
-		var log bytes.Buffer
-		cmd.Env, cmd.Stdout, cmd.Stderr = cleanEnv(s.env...), full, &log
-		want := exitRun
-		if cmd.Run(); strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
-			want = exitOurs
-		}
-		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s: %s", line, log.String())
-		require.Equal(t, "muxlock: write /dev/stdout: no space left on device\n", log.String(), line)
+		c := exec.Command(binary, strings.Fields(line)...)
+		c.Stdout = full
+		j := s.launch(t, c)
+		j.ends(t, exitOfMistake(line, exitRun))
+		require.Equal(t, "muxlock: write /dev/stdout: no space left on device\n", j.log.String(), line)
 	}
 }
