@@ -3,13 +3,10 @@
 package main
 
 import (
-	"maps"
-	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,9 +72,8 @@ func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	return s.launch(t, c)
 }
 
-// stubborn is a command that writes its process id to one file and its steps to another. It also writes to its outputs.
-// Only SIGKILL ends it.
-const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do echo >>"$0.steps"; sleep 0.01; done`
+// stubborn is a command that writes its process id to a file. It also writes to its outputs. Only SIGKILL ends it.
+const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 0.01; done`
 
 // awaitPid waits for the file that stubborn writes.
 func awaitPid(t testing.TB, file string) (pid int) {
@@ -140,35 +136,4 @@ func TestLockEndsAlthoughItsOutputIsBlocked(t *testing.T) {
 	j := s.startBlocked(t, "stdout", "lock", "name") // standard input is at its end
 	j.ends(t, 0)
 	require.Empty(t, redistest.Keys(t, s.masters...))
-}
-
-// BenchmarkCommandBeyondTheLease pauses masters until the lease has run out at one of them. It measures how much later a
-// command that ignores SIGTERM takes its last step; a negative time is before the end of the lease.
-//
-//	go test -run '^$' -bench BeyondTheLease -benchtime 50x ./cmd/muxlock
-func BenchmarkCommandBeyondTheLease(b *testing.B) {
-	const ttl = 3 * time.Second
-	for _, output := range slices.Sorted(maps.Keys(blocked)) {
-		b.Run("blocked="+output, func(b *testing.B) {
-			s, dir := setOf(redistest.Masters(b, 3)), b.TempDir()
-			s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
-			longest := math.Inf(-1)
-			for i := range b.N {
-				name := "name" + strconv.Itoa(i)
-				file := filepath.Join(dir, name)
-				j := s.startBlocked(b, output, "exec", "--ttl", ttl.String(), name, "--", "sh", "-c", stubborn, file)
-				awaitPid(b, file)
-				lease := s.pauseAfterRenewal(b, name, ttl)
-				require.Equal(b, exitLost, j.code(b))
-				for _, m := range s.masters[:2] {
-					require.NoError(b, m.Resume())
-				}
-				last, err := os.Stat(file + ".steps")
-				require.NoError(b, err)
-				longest = max(longest, float64(last.ModTime().Sub(lease))/float64(time.Millisecond))
-			}
-			b.ReportMetric(longest, "longest-ms")
-			b.ReportMetric(0, "ns/op") // else it would be the time of the whole run
-		})
-	}
 }

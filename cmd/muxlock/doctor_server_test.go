@@ -29,7 +29,7 @@ func examine(t *testing.T, masters, args string) (bad map[string]string) {
 		}
 		PerMaster []struct{ Addr string } `json:"per_master"`
 	}
-	stdout, stderr, code := muxlock(t, "doctor --for 100ms --master-timeout 2s -o json --masters "+masters+" "+args)
+	stdout, stderr, code := bare.run(t, "doctor --for 100ms --master-timeout 2s -o json --masters "+masters+" "+args)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc), stderr)
 	require.Equal(t, 1, doc.SchemaVersion)
 	require.Equal(t, "muxlock", doc.Tool.Name)
@@ -114,7 +114,7 @@ func TestDoctorShowsWhatIsWorstFirstInFewColumnsAndNoPassword(t *testing.T) {
 	t.Parallel()
 	server := redistest.MastersWith(t, 1, redisserver.Options{Password: "pa55"})[0]
 	addr := "redis://:pa55@" + server.Addr()
-	stdout, stderr, code := muxlock(t, "doctor --for 50ms --master-timeout 2s --masters", addr+","+strings.Replace(addr, "127.0.0.1", "localhost", 1))
+	stdout, stderr, code := bare.run(t, "doctor --for 50ms --master-timeout 2s --masters", addr+","+strings.Replace(addr, "127.0.0.1", "localhost", 1))
 	require.Equal(t, exitRun, code)
 	require.Equal(t, "muxlock: not fit to lock on, see FAIL\n", stderr)
 	require.Regexp(t, ` FAIL same server all are one server .* -> name each server once `, strings.Join(strings.Fields(stdout), " "))

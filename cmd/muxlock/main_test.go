@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -73,12 +74,6 @@ func cleanEnv(more ...string) (env []string) {
 
 // bare is a set without settings.
 var bare = &set{}
-
-// muxlock runs the binary to its end, without settings.
-func muxlock(t *testing.T, line string, more ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	return bare.run(t, line, more...)
-}
 
 // A set is the masters of a test, and the environment that names them to muxlock.
 type set struct {
@@ -226,6 +221,9 @@ func (s *set) script(t testing.TB, exec, script string, args ...string) *job {
 // forever ends a script that runs until a trap ends it.
 const forever = "; echo ready; while :; do sleep 0.02; done"
 
+// withoutTerminal is how cron starts a process: in a session of its own.
+var withoutTerminal = &syscall.SysProcAttr{Setsid: true}
+
 // launch starts a program that is muxlock, or becomes it, and keeps the outputs that it has no other place for.
 func (s *set) launch(t testing.TB, c *exec.Cmd) *job {
 	t.Helper()
@@ -275,4 +273,46 @@ func (j *job) code(t testing.TB) int {
 		require.Fail(t, "still running", "%s\n%s", j.out, j.log)
 	}
 	return j.ProcessState.ExitCode()
+}
+
+// lines is the output of a process. Tests can wait for a text in it.
+type lines struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	changed chan struct{} // closed and replaced with each write
+}
+
+func newLines() *lines { return &lines{changed: make(chan struct{})} }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.changed)
+	l.changed = make(chan struct{})
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// await waits until a text has been written.
+func (l *lines) await(t testing.TB, want string) {
+	t.Helper()
+	late := time.After(limit)
+	for {
+		l.mu.Lock()
+		text, changed := l.text.String(), l.changed
+		l.mu.Unlock()
+		if strings.Contains(text, want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			require.Contains(t, text, want)
+		}
+	}
 }
