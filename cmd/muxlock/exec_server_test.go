@@ -39,10 +39,10 @@ func TestACommandThatCannotBeStartedIsFoundOutBeforeAnythingIsLocked(t *testing.
 	require.NoError(t, os.WriteFile(noProgram, []byte("\x7fELF, or not"), 0o700))
 	for command, want := range map[string]int{"no-such-command": exitNotFound, filepath.Join(dir, "nothing"): exitNotFound, text: exitCannotRun, dir: exitCannotRun} {
 		// Connecting there would take for ever.
-		require.True(t, strings.HasPrefix(bare.fails(t, want, "exec --masters "+nowhere+" name --", command), "muxlock: "+command+": "))
+		require.True(t, strings.HasPrefix(bare.says(t, want, "exec --masters "+nowhere+" name --", command), "muxlock: "+command+": "))
 	}
 	s := newSet(t) // only the kernel can tell that this file is no program
-	require.Equal(t, "muxlock: "+noProgram+": cannot be started: exec format error\n", s.fails(t, exitCannotRun, "exec name --", noProgram))
+	require.Equal(t, "muxlock: "+noProgram+": cannot be started: exec format error\n", s.says(t, exitCannotRun, "exec name --", noProgram))
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
@@ -69,17 +69,17 @@ func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t)
 	const exec = "exec name -q -E 0 "
-	s.fails(t, 7, exec+"--try -- sh -c", "exit 7")
+	s.says(t, 7, exec+"--try -- sh -c", "exit 7")
 	redistest.Down(t, s.masters[0])
 	redistest.Down(t, s.masters[1])
-	require.Contains(t, s.fails(t, exitOurs, exec+"--try -- true"), "connection refused")
-	require.Contains(t, s.fails(t, exitTimeout, exec+"--wait "+asks+" -- true"), `"name" not acquired within `+asks+`: no quorum`)
+	require.Contains(t, s.says(t, exitOurs, exec+"--try -- true"), "connection refused")
+	require.Contains(t, s.says(t, exitTimeout, exec+"--wait "+asks+" -- true"), `"name" not acquired within `+asks+`: no quorum`)
 }
 
 func TestAWaitThatIsTooShortNamesEachMasterOnce(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "muxlock: \"name\" not acquired within 1ns: no quorum of masters: 0 of 1 masters were admitted, 1 are needed; "+nowhere+": context deadline exceeded\n",
-		bare.fails(t, exitTimeout, "exec --masters "+nowhere+" --wait 1ns name -- true"))
+		bare.says(t, exitTimeout, "exec --masters "+nowhere+" --wait 1ns name -- true"))
 }
 
 func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
@@ -131,7 +131,7 @@ func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 	s := ownSet(t)
 	redistest.Down(t, s.masters[0])
 	up := redistest.Down(t, s.masters[1])
-	stderr := s.fails(t, exitTimeout, "exec --wait "+asks+" name -- echo ran")
+	stderr := s.says(t, exitTimeout, "exec --wait "+asks+" name -- echo ran")
 	require.Contains(t, stderr, "muxlock: waiting for the masters: no quorum of masters: 1 of 3 masters were admitted")
 	require.Contains(t, stderr, `"name" not acquired within `+asks+`: no quorum`)
 
@@ -159,7 +159,7 @@ func TestMastersThatAreRuledOutAreNotWaitedFor(t *testing.T) {
 		require.NotContains(t, stderr, s.masters[0].Addr())
 	}
 	require.Equal(t, "ran\n", good.ok(t, "exec name -- echo ran"))
-	bad.fails(t, exitRun, "status name")
+	bad.says(t, exitRun, "status name")
 
 	redistest.Down(t, s.masters[1]) // it may return, and then decides
 	j := good.start(t, "exec name -- echo ran")
@@ -181,7 +181,7 @@ func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t).with("MUXLOCK_NEW_MASTERS=false", "MUXLOCK_MAX_TTL=8s")
 	const exec = "exec --ttl 8s name "
-	require.Contains(t, s.fails(t, exitTimeout, exec+"--wait "+asks+" -- echo ran"), "muxlock: waiting for the masters: 0 of 3 masters vote")
+	require.Contains(t, s.says(t, exitTimeout, exec+"--wait "+asks+" -- echo ran"), "muxlock: waiting for the masters: 0 of 3 masters vote")
 	require.Equal(t, "ran\n", s.ok(t, exec+"-- echo ran"))
 }
 

@@ -50,7 +50,7 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 	require.Less(t, inRed, 8)
 	require.Equal(t, 8, strings.Count(s.ok(t, "ls"), "3 of 3"))
 
-	require.Contains(t, s.fails(t, exitTaken, "exec --try name0 -- true"), "by the test")
+	require.Contains(t, s.says(t, exitTaken, "exec --try name0 -- true"), "by the test")
 	s.ok(t, "release --force --yes name0")
 	require.Equal(t, "held\n", s.ok(t, "exec --try name0 -- echo held"))
 
@@ -59,7 +59,7 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 		"status --masters a:1 --groups red=a:1 name0":                "exclude each other",
 		"status --groups= --masters a:1 --next-groups red=a:1 name0": "--next-groups needs --groups",
 	} {
-		require.Contains(t, s.fails(t, exitUsage, args), text)
+		require.Contains(t, s.says(t, exitUsage, args), text)
 	}
 	for _, args := range []string{"doctor --for 100ms", "masters status", "ls"} {
 		stdout, stderr, code := s.run(t, args+" --masters "+red)
@@ -68,7 +68,7 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 		require.NotContains(t, stdout, addrs[3])
 	}
 	elsewhere := s.with("MUXLOCK_MASTERS="+nowhere, "MUXLOCK_NEW_MASTERS=true", "MUXLOCK_MASTER_TIMEOUT=2s")
-	require.Contains(t, elsewhere.fails(t, exitRun, "ls"), nowhere, "the environment comes before the file")
+	require.Contains(t, elsewhere.says(t, exitRun, "ls"), nowhere, "the environment comes before the file")
 	require.Equal(t, 7, strings.Count(elsewhere.with("MUXLOCK_CONFIG=").ok(t, "ls --groups", "red="+red+" blue="+blue), "3 of 3"))
 	note := redistest.Get(t, masters, "__muxlock__:groups:")
 	write("MUXLOCK_GROUPS=red=" + red + " blue=" + blue + "\nMUXLOCK_NEXT_GROUPS=red=" + red)
@@ -77,13 +77,13 @@ func TestAFileOfSettingsNamesGroupsOfMasters(t *testing.T) {
 		require.Equal(t, note, redistest.Get(t, masters, "__muxlock__:groups:"), "%s changes no map", args)
 	}
 	write("MUXLOCK_GROUPS=red=" + red)
-	stderr := s.fails(t, exitRun, "status name0")
+	stderr := s.says(t, exitRun, "status name0")
 	require.Contains(t, stderr, engine.ErrConfigMismatch.Error())
 	require.Regexp(t, `the masters have --groups [0-9a-f]{16} and --next-groups none, this process has --groups [0-9a-f]{16} and --next-groups none: .*--groups, --next-groups`, stderr)
 	write("MUXLOCK_GROUPS=red=" + red + "\nMUXLOCK_MASTERS=" + red)
-	require.Contains(t, s.fails(t, exitUsage, "ls"), "exclude each other")
+	require.Contains(t, s.says(t, exitUsage, "ls"), "exclude each other")
 	write("MUXLOCK_GROUPS=red")
-	require.Contains(t, s.fails(t, exitUsage, "status name0"), "--groups is not like red=a:6379")
+	require.Contains(t, s.says(t, exitUsage, "status name0"), "--groups is not like red=a:6379")
 }
 
 func TestMastersOfACommandLineReplaceNoGroupsForALock(t *testing.T) {
@@ -118,5 +118,5 @@ func TestANoteOfGroupsThatIsNoneIsNotWaitedFor(t *testing.T) {
 	for _, m := range s.masters {
 		redistest.Command(t, m, "RPUSH", "__muxlock__:groups:", "x")
 	}
-	require.Contains(t, s.fails(t, exitOurs, "exec", "--groups", "red="+strings.Join(redistest.Addrs(s.masters), ","), "--wait", asks, "name", "--", "true"), "key holds no lock: WRONGTYPE")
+	require.Contains(t, s.says(t, exitOurs, "exec", "--groups", "red="+strings.Join(redistest.Addrs(s.masters), ","), "--wait", asks, "name", "--", "true"), "key holds no lock: WRONGTYPE")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine/admin"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -19,7 +20,7 @@ func TestReadersShareANameAndWritersDoNot(t *testing.T) {
 	s := newSet(t)
 	first := s.script(t, "--shared a", ready)
 	s.ok(t, "exec --shared --try a -- true")
-	require.Contains(t, s.fails(t, exitTaken, "exec --try a -- true"), "lock is taken")
+	require.Contains(t, s.says(t, exitTaken, "exec --try a -- true"), "lock is taken")
 	require.Contains(t, s.ok(t, "status a"), "a is held on 3 of 3 masters by a reader, ")
 	require.Contains(t, s.ok(t, "ls"), "a reader, ")
 	first.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
@@ -40,7 +41,7 @@ func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 		}, limit, time.Millisecond)
 	}
 	var was state
-	require.Zero(t, s.document(t, &was, "status", "a"))
+	require.Zero(t, s.document(t, &was, "status a"))
 	require.Len(t, was.Masters, 3)
 	for _, m := range was.Masters {
 		require.Equal(t, 2, m.Readers)
@@ -51,7 +52,7 @@ func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 	}
 	document, _, _ := s.run(t, "status b -o json")
 	require.Equal(t, 3, strings.Count(document, `"reader_list": []`), document)
-	stdout, _, _ := s.run(t, "release", "--force", "--yes", "a")
+	stdout := s.ok(t, "release --force --yes a")
 	require.Regexp(t, `^released a: values [0-9a-f]{8} and [0-9a-f]{8}, held by (one and two|two and one) for another [0-9.]+s, were deleted on 3 of 3 masters\n$`, stdout)
 	require.Contains(t, stdout, was.Masters[0].Value)
 }
@@ -63,9 +64,9 @@ func TestAsManyHoldAPermitAsThereAre(t *testing.T) {
 	holders := []*job{s.script(t, permit, ready)}
 	s.ok(t, "exec --try "+permit+" -- true")
 	holders = append(holders, s.script(t, permit, ready))
-	require.Equal(t, "muxlock: \"a\": all 2 permits are taken\n", s.fails(t, exitTaken, "exec --try "+permit+" -- true"))
+	require.Equal(t, "muxlock: \"a\": all 2 permits are taken\n", s.says(t, exitTaken, "exec --try "+permit+" -- true"))
 	holders = append(holders, s.script(t, "a", ready))
-	require.Equal(t, "muxlock: \"a\" not acquired within "+asks+": all 2 permits are taken\n", s.fails(t, exitTimeout, "exec --wait "+asks+" "+permit+" -- true"),
+	require.Equal(t, "muxlock: \"a\" not acquired within "+asks+": all 2 permits are taken\n", s.says(t, exitTimeout, "exec --wait "+asks+" "+permit+" -- true"),
 		"the lock has nothing to do with permits")
 	for _, j := range holders {
 		j.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
@@ -92,14 +93,18 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 	s := newSet(t)
 	s.script(t, "--shared --holder the-reader a", ready)
 	s.start(t, "exec a -- true")
-	var stderr string
-	require.Eventually(t, func() (refused bool) { // since the writer waits
-		var code int
-		_, stderr, code = s.run(t, "exec", "--shared", "--try", "a", "--", "true")
-		return code == exitTaken
-	}, limit, time.Millisecond)
-	require.Contains(t, stderr, "lock is taken")
-	require.NotContains(t, stderr, "the-reader")
+	s.awaitLine(t, "a", 1) // the writer waits
+	require.Equal(t, "muxlock: \"a\": lock is taken\n", s.says(t, exitTaken, "exec --shared --try a -- true"))
+}
+
+// awaitLine returns when so many processes stand in line for a name.
+func (s *set) awaitLine(t *testing.T, name string, waiting int) {
+	t.Helper()
+	e := s.engine(t)
+	require.Eventually(t, func() bool {
+		i, err := admin.Inspect(t.Context(), e, name)
+		return err == nil && i.Waiting == waiting
+	}, limit, 10*time.Millisecond)
 }
 
 func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
@@ -124,25 +129,22 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 	redistest.Command(t, s.masters[0], "SET", "__muxlock__:tot:9:jobs/a", "another key of an engine", "PX", "60000")
 	s.hold(t, "jobs/b [x]")
 
-	stdout, stderr, code := s.run(t, "status", "jobs/a")
-	require.Equal(t, exitFree, code, stderr)
+	stdout, _, _ := s.run(t, "status jobs/a")
 	require.Regexp(t, `(?s)^no lock on jobs/a; 2 permits held\nMASTER .*\n\n`+
 		`NAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n`+
 		`jobs/a +0 +held +3 of 3 +[0-9.]+s +the test\n`+
 		`jobs/a +1 +held +3 of 3 +[0-9.]+s +the test\n`+
 		`jobs/a +10 +free +1 of 3 +\n$`, stdout)
-	stdout, _, _ = s.run(t, "status", "jobs/c")
+	stdout, _, _ = s.run(t, "status jobs/c")
 	require.NotContains(t, strings.ToLower(stdout), "permit")
 
 	var v state
 	require.Equal(t, exitFree, s.document(t, &v, "status", "jobs/a"))
 	require.Equal(t, isFree, v.Verdict)
 	require.Len(t, v.Permits, 3)
-	require.Equal(t, 1, *v.Permits[1].Slot)
-	require.Equal(t, isHeld, v.Permits[1].Verdict)
-	require.Equal(t, "the test", v.Permits[1].Holder)
-	require.Equal(t, 3, v.Permits[1].On)
-	require.Positive(t, *v.Permits[1].LeftMs)
+	p := v.Permits[1]
+	require.Equal(t, []any{1, isHeld, "the test", 3}, []any{*p.Slot, p.Verdict, p.Holder, p.On})
+	require.Positive(t, *p.LeftMs)
 
 	slots := func(args ...string) (found []string) {
 		t.Helper()
@@ -161,33 +163,25 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0"}, slots("jobs/"))
 	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0", "other:jobs/a 0"}, slots())
 	require.Equal(t, []string{"b [x]", "b [x] 0"}, slots("--prefix", "jobs/", "b ["))
-	stdout, _, _ = s.run(t, "ls", "jobs/b")
-	require.Regexp(t, `(?s)^NAME +STATE .*\n"jobs/b \[x\]" +held [^\n]*\n\nNAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n"jobs/b \[x\]" +0 +held +3 of 3 +[0-9.]+s +the test\n$`, stdout)
-	_, stderr, _ = s.run(t, "ls", "--limit", "2", "jobs/")
-	require.Contains(t, stderr, "more than --limit 2")
+	require.Regexp(t, `(?s)^NAME +STATE .*\n"jobs/b \[x\]" +held [^\n]*\n\nNAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n"jobs/b \[x\]" +0 +held +3 of 3 +[0-9.]+s +the test\n$`, s.ok(t, "ls jobs/b"))
+	require.Contains(t, s.says(t, 0, "ls --limit 2 jobs/"), "more than --limit 2")
 
-	_, stderr, code = s.run(t, "release", "--force", "--yes", "jobs/a")
-	require.Equal(t, exitFree, code, "it is about the lock")
-	require.Equal(t, "muxlock: no lock on \"jobs/a\"; 2 permits are held (release leaves permits alone)\n", stderr)
-	_, stderr, _ = s.run(t, "release", "--force", "--yes", "jobs/b")
-	require.Equal(t, "muxlock: nobody holds \"jobs/b\"\n", stderr)
+	require.Equal(t, "muxlock: no lock on \"jobs/a\"; 2 permits are held (release leaves permits alone)\n", s.says(t, exitFree, "release --force --yes jobs/a"))
+	require.Equal(t, "muxlock: nobody holds \"jobs/b\"\n", s.says(t, exitFree, "release --force --yes jobs/b"))
 	require.Contains(t, slots(), "jobs/a 0")
 
 	for _, m := range s.masters[1:] {
 		redistest.Command(t, m, "RPUSH", "__muxlock__:slot:63:jobs/a", "x")
 	}
-	stdout, stderr, code = s.run(t, "status", "jobs/a")
-	require.Equal(t, exitRun, code, "whether the last is taken is not known")
-	require.Contains(t, stderr, "key holds no lock")
-	require.Contains(t, stdout, "; 2 permits held")
+	s.prints(t, exitRun, "; 2 permits held", "key holds no lock", "status jobs/a") // whether the last is taken is not known
 }
 
 func TestSeveralNamesAreLockedAllOrNone(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	lock := s.hold(t, "b")
-	require.Equal(t, "muxlock: \"a\", \"b\", \"c\": \"b\": lock is taken by the test\n", s.fails(t, exitTaken, "exec", "--try", "a", "b", "c", "--", "true"))
-	require.Equal(t, "muxlock: \"c\", \"b\" not acquired within "+asks+": \"b\": lock is taken by the test\n", s.fails(t, exitTimeout, "exec --wait "+asks+" c b -- true"))
+	require.Equal(t, "muxlock: \"a\", \"b\", \"c\": \"b\": lock is taken by the test\n", s.says(t, exitTaken, "exec", "--try", "a", "b", "c", "--", "true"))
+	require.Equal(t, "muxlock: \"c\", \"b\" not acquired within "+asks+": \"b\": lock is taken by the test\n", s.says(t, exitTimeout, "exec --wait "+asks+" c b -- true"))
 
 	j := s.start(t, "exec", "a", "b", "--", "sh", "-c", "echo began; cat")
 	in := s.engine(t)
@@ -210,7 +204,7 @@ func TestAKeyOfAnotherTypeIsNoHolder(t *testing.T) {
 		redistest.Command(t, m, "RPUSH", "a-list", "x")
 	}
 	for args, want := range map[string]int{"--try": exitOurs, "--shared --try": exitOurs, "--wait " + asks: exitTimeout, "b --try": exitOurs} {
-		require.Contains(t, s.fails(t, want, "exec -q -E 9 a-list "+args+" -- true"), "\"a-list\": "+s.masters[0].Addr()+": key holds no lock: WRONGTYPE", args)
+		require.Contains(t, s.says(t, want, "exec -q -E 9 a-list "+args+" -- true"), "\"a-list\": "+s.masters[0].Addr()+": key holds no lock: WRONGTYPE", args)
 	}
 }
 

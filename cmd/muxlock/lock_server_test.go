@@ -31,7 +31,7 @@ func TestLockHoldsUntilItsStandardInputEnds(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	j, in := s.lock(t, "name")
-	require.Regexp(t, "lock is taken by .* lock\n", s.fails(t, exitTaken, "lock --try name"), "what the other one is, too")
+	require.Regexp(t, "lock is taken by .* lock\n", s.says(t, exitTaken, "lock --try name"), "what the other one is, too")
 	require.NoError(t, in.Close())
 	j.ends(t, 0)
 	require.Empty(t, redistest.Keys(t, s.masters...))

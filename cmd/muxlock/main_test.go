@@ -162,12 +162,21 @@ func (s *set) ok(t *testing.T, line string, more ...string) (stdout string) {
 	return stdout
 }
 
-// fails is run of what must end with that exit code.
-func (s *set) fails(t *testing.T, want int, line string, more ...string) (stderr string) {
+// says is run of what must end with that exit code. It returns the messages.
+func (s *set) says(t *testing.T, want int, line string, more ...string) (stderr string) {
 	t.Helper()
 	stdout, stderr, code := s.run(t, line, more...)
 	require.Equal(t, want, code, "%s %q: %s%s", line, more, stdout, stderr)
 	return stderr
+}
+
+// prints is run of what must end with that exit code. Its outputs must match the patterns.
+func (s *set) prints(t *testing.T, want int, out, log, line string, more ...string) {
+	t.Helper()
+	stdout, stderr, code := s.run(t, line, more...)
+	require.Equal(t, want, code, "%s %q: %s%s", line, more, stdout, stderr)
+	require.Regexp(t, out, stdout)
+	require.Regexp(t, log, stderr)
 }
 
 // with returns the same masters with more settings.

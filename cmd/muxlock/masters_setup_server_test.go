@@ -38,7 +38,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	v := three.survey(t)
 	require.False(t, v.OK)
 	require.Contains(t, v.Masters[2].State, "not set up")
-	require.Contains(t, three.fails(t, exitOurs, exec, "true"), "muxlock masters init")
+	require.Contains(t, three.says(t, exitOurs, exec, "true"), "muxlock masters init")
 	refused(on([]string{all[0], nowhere}), "every master must be up: 127.0.0.1:1: ", init)
 	require.Contains(t, three.ok(t, init+"--new-masters"), good)
 	begun := time.Now()
@@ -57,7 +57,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 		require.Contains(t, three.ok(t, replace+all[3]+" --for "+all[0]), "configure all clients with "+all[3]+" in the place of "+all[0])
 	}
 	refused(three, "none of the masters", replace+all[3]+" --for "+nowhere)
-	require.Contains(t, three.fails(t, exitOurs, exec, "true"), "masters: here")
+	require.Contains(t, three.says(t, exitOurs, exec, "true"), "masters: here")
 	v = after.survey(t)
 	require.False(t, v.OK)
 	require.Equal(t, 3, v.Masters[0].Generation)
@@ -70,7 +70,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	}
 	require.Contains(t, after.survey(t).Masters[1].Do, "muxlock masters init --recover")
 	refused(after, "(--recover --above FENCE)", init)
-	require.Contains(t, after.fails(t, 0, init+"--recover --above 123456789"), "s left: ")
+	require.Contains(t, after.says(t, 0, init+"--recover --above 123456789"), "s left: ")
 	require.Greater(t, fence(after), uint64(123456789))
 }
 
@@ -90,7 +90,7 @@ func TestInitOfNewMastersAnnouncesNoWait(t *testing.T) {
 	s := ownSet(t)
 	require.NoError(t, s.masters[2].Pause())
 	defer s.masters[2].Resume()
-	stderr := s.fails(t, exitRun, "masters init")
+	stderr := s.says(t, exitRun, "masters init")
 	require.Contains(t, stderr, "every master must be up")
 	require.NotContains(t, stderr, "left")
 }

@@ -12,13 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/engine/admin"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -153,16 +151,6 @@ func TestAnAbortEndsTheCommandBeforeMuxlockWhichSaysSo(t *testing.T) {
 		require.Equal(t, want.code == 3, strings.Contains(j.out.String(), "ended"))
 		require.Empty(t, redistest.Keys(t, s.masters...))
 	}
-}
-
-// awaitLine returns when so many processes stand in line for a name.
-func (s *set) awaitLine(t *testing.T, name string, waiting int) {
-	t.Helper()
-	e := s.engine(t)
-	require.Eventually(t, func() bool {
-		i, err := admin.Inspect(t.Context(), e, name)
-		return err == nil && i.Waiting == waiting
-	}, limit, 10*time.Millisecond)
 }
 
 // Ctrl-Z stops waiters in the same way.

@@ -194,16 +194,16 @@ func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
 		"exec --groups red=127.0.0.1:1 __muxlock__:x -- true":           "muxlock: NAME begins",
 		"status --groups red=127.0.0.1:1 __muxlock__:x":                 "muxlock: NAME begins",
 	})
-	require.Contains(t, bare.fails(t, exitOurs, "exec --groups", " ", "name", "--", "true"), "--masters is missing")
+	require.Contains(t, bare.says(t, exitOurs, "exec --groups", " ", "name", "--", "true"), "--masters is missing")
 	require.Equal(t, "muxlock: names are of two groups of masters: \"a\" and \"b\". Names with the same {tag} are in one\nSee muxlock exec --help.\n",
-		bare.fails(t, exitOurs, "exec --groups", "red="+nowhere+" blue=127.0.0.1:2", "--wait", "1s", "a", "b", "--", "true"))
+		bare.says(t, exitOurs, "exec --groups", "red="+nowhere+" blue=127.0.0.1:2", "--wait", "1s", "a", "b", "--", "true"))
 }
 
 // -n, a flag of other tools, must not suggest --new-masters: with that, two may hold a lock.
 func TestAnUnknownLetterHasNoSuggestion(t *testing.T) {
 	t.Parallel()
 	for _, letter := range []string{"-n", "-w"} {
-		require.Equal(t, "muxlock: unknown shorthand flag: '"+letter[len(letter)-1:]+"' in "+letter+"\nSee muxlock exec --help.\n", bare.fails(t, exitOurs, "exec", letter, "x", "--", "true"))
+		require.Equal(t, "muxlock: unknown shorthand flag: '"+letter[len(letter)-1:]+"' in "+letter+"\nSee muxlock exec --help.\n", bare.says(t, exitOurs, "exec", letter, "x", "--", "true"))
 	}
 }
 
@@ -213,7 +213,7 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	asked := func(want, args string, env ...string) {
 		t.Helper()
-		require.Contains(t, bare.with(env...).fails(t, exitRun, "status name "+args), want)
+		require.Contains(t, bare.with(env...).says(t, exitRun, "status name "+args), want)
 	}
 	const inEnv = "MUXLOCK_MASTERS=127.0.0.1:2"
 	write("# ours\n\nMUXLOCK_MASTERS='127.0.0.1:3'\n")
@@ -234,7 +234,7 @@ func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T)
 		"MUXLOCK_PASSWORD=secret\nMUXLOCK_PASSWORD_FILE=x\n": "are both in",
 	} {
 		write(text)
-		stderr := bare.with("MUXLOCK_MASTERS="+nowhere).fails(t, exitUsage, "status name --config "+file)
+		stderr := bare.with("MUXLOCK_MASTERS="+nowhere).says(t, exitUsage, "status name --config "+file)
 		require.Contains(t, stderr, want)
 		require.NotContains(t, stderr, "secret")
 	}
@@ -256,7 +256,7 @@ func TestAVariableCloseToASettingIsRefusedAndAnotherWarnsOnce(t *testing.T) {
 	}
 	ours := []string{"MUXLOCK_TEST_SERVERS", "MUXLOCK_REQUIRE_REDIS", "MUXLOCK_SERVER", "MUXLOCK_MODEL", "MUXLOCK_VALIDATE", "MUXLOCK_TALKER"}
 	s := newSet(t).with("MUXLOCK_TTL=", "MUXLOCK_PREFX=") // empty is not set
-	stderr := s.with(strings.Split(strings.Join(ours, "=a ")+"=a", " ")...).fails(t, 0, "exec name -- true")
+	stderr := s.with(strings.Split(strings.Join(ours, "=a ")+"=a", " ")...).says(t, 0, "exec name -- true")
 	names, one := strings.CutPrefix(strings.TrimSuffix(stderr, "\n"), "muxlock: the environment: there is no setting ")
 	require.True(t, one, stderr)
 	require.ElementsMatch(t, ours, strings.Split(names, ", "))
@@ -274,7 +274,7 @@ func TestVariablesOfExecAndKubernetesAreNoMistakes(t *testing.T) {
 	around := s.with("MUXLOCK_FENCE=7", "MUXLOCK_SLOT=1", "MUXLOCK_USERS=7",
 		"MUXLOCK_PORT=tcp://10.0.0.1:6379", "MUXLOCK_PORT_6379_TCP_ADDR=10.0.0.1", "MUXLOCK_SERVICE_HOST=10.0.0.1", "MUXLOCK_SERVICE_PORT_REDIS=6379",
 		"MUXLOCK_MASTERS_PORT=tcp://10.0.0.1:6379", "MUXLOCK_MASTERS_SERVICE_HOST=10.0.0.1")
-	require.Empty(t, around.fails(t, 0, "exec --ttl 4s --fence-env MUXLOCK_USERS a -- true"))
+	require.Empty(t, around.says(t, 0, "exec --ttl 4s --fence-env MUXLOCK_USERS a -- true"))
 }
 
 func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
