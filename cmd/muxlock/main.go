@@ -136,26 +136,23 @@ func inFlags(cmd *cobra.Command, err error) error {
 	if !errors.Is(err, engine.ErrInvalid) && !errors.Is(err, engine.ErrConfigMismatch) {
 		return err
 	}
-	invalid := engine.ErrInvalid.Error() + ": "
-	text := strings.ReplaceAll(err.Error(), invalid+"Masters: ", "") // masters that refused the engine
-	at := strings.LastIndex(text, invalid)
+	invalid, ok := errors.AsType[*engine.InvalidError](err)
+	text := strings.ReplaceAll(err.Error(), engine.ErrInvalid.Error()+": Masters: ", "") // masters that refused the engine
 	switch {
-	case at < 0 && takesLock(cmd) && errors.As(err, new(*engine.StartError)):
+	case !ok && takesLock(cmd) && errors.As(err, new(*engine.StartError)):
 		return usage.Exitf(exitRefused, "%s", asFlags(text))
-	case at < 0:
+	case !ok:
 		return errors.New(asFlags(text))
 	}
-	of, text := strings.TrimSuffix(text[:at], ": "), text[at+len(invalid):]
-	switch {
+	ttl := map[bool]string{true: "--ttl", false: "--max-ttl"}[cmd.Flag("ttl") != nil] // a command without it asks for no lease
+	text = cmp.Or(map[string]string{"name": "NAME", "ttl": ttl}[invalid.Field], invalid.Field) + " " + invalid.Reason
+	switch of := strings.TrimSuffix(strings.TrimSuffix(err.Error(), invalid.Error()), ": "); {
 	case of == "to" || of == "from":
 		text = strings.Replace(text, "Masters[0]", map[string]string{"to": "--with", "from": "--for"}[of], 1)
 	case strings.Contains(of, "["): // a group, whose masters are no flag; MastersAreNew is one
 		text = strings.NewReplacer("MastersAre", "MastersAre", "Masters", of).Replace(text)
 	}
-	ttl := map[bool]string{true: "--ttl", false: "--max-ttl"}[cmd.Flag("ttl") != nil] // a command without it asks for no lease
-	first, rest, _ := strings.Cut(text, " ")
-	first = cmp.Or(map[string]string{"name": "NAME", "ttl": ttl}[first], first)
-	return usage.Errorf("%s", asFlags(first+" "+rest))
+	return usage.Errorf("%s", asFlags(text))
 }
 
 // flags are the flags of fields that engines name.
