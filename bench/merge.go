@@ -36,6 +36,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		shares = append(shares, p.Shares...)
 		acquired += p.Replaced
 		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
+		res.Safety.Unaudited = p.Unaudited || cfg.Op == Hold
 		res.Safety.Overlaps = max(res.Safety.Overlaps, p.Overlaps)
 		res.Safety.FenceViolations = max(res.Safety.FenceViolations, p.FenceViolations)
 		res.History = append(res.History, p.History...)

@@ -13,6 +13,7 @@ import (
 type Part struct {
 	Complete        bool // not interrupted, no panic
 	Panicked        bool
+	Unaudited       bool          // by a Driver
 	Growing         bool          // a backlog grew, from pacer.end
 	Elapsed         time.Duration // of the measured time; 0: interrupted before it
 	Totals          Totals

@@ -158,6 +158,8 @@ type Fairness struct {
 type Safety struct {
 	Overlaps        int64 `json:"overlaps"`         // locks acquired while another worker's hold was valid and not yet releasing
 	FenceViolations int64 `json:"fence_violations"` // locks whose fence is no larger than that of the previous hold of the name; permits: of the slot
+	// Unaudited says that two holders of a name would not have been seen: with op hold nobody else wants it, and a Driver has no locks.
+	Unaudited bool `json:"unaudited,omitempty"`
 }
 
 // Violated reports whether the audit found anything.

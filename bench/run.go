@@ -263,6 +263,7 @@ func (r *runner) figures(p *Part, c Counts) {
 		p.Kept.add(k.Kept)
 	}
 	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps().Load(), r.audit.stale().Load(), r.history.violations()
+	_, p.Unaudited = r.locker.(Driver)
 	p.Panicked = r.failed.Err() != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }

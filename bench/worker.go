@@ -72,7 +72,10 @@ func (w *worker) run() {
 	defer relCancel()
 	defer w.cancel()
 	defer w.r.caught()
+	driver, drives := w.r.locker.(Driver)
 	switch {
+	case drives:
+		w.drive(driver)
 	case w.r.cfg.Op == Hold:
 		w.keep()
 	case w.r.pacer != nil:

@@ -74,7 +74,7 @@ func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "redislock", "--rate", "0.5k", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
 	requireMeasured(t, code, stderr)
 	r := requireFields(t, stdout)["results"].([]any)[0]
-	for _, clock := range []string{"response", "wait", "acquire", "lag"} {
+	for _, clock := range []string{"response", "wait", "service", "acquire", "lag"} {
 		hdr, ok := at(r, "latency."+clock+".hdr")
 		require.True(t, ok, clock)
 		require.Contains(t, hdr, "HISTF")

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/internal/stats"
 	"muxlock/internal/usage"
 )
@@ -116,9 +115,8 @@ func ofAudit(name string, of func(bench.Safety) int64) Figure {
 	return f.in(audit)
 }
 
-// Audited reports whether two holders of one lock would have been seen. The raw load has no locks,
-// and with op hold nobody else wants a name.
-func Audited(r *bench.Result) bool { return r.Impl != raw.Name && r.Holding == nil }
+// Audited reports whether two holders of one lock would have been seen.
+func Audited(r *bench.Result) bool { return !r.Safety.Unaudited }
 
 // one is the whole of a ratio that is divided already.
 func one(known bool) float64 {

@@ -57,6 +57,7 @@ func TestARunWithoutAnAuditClaimsNone(t *testing.T) {
 	held.Holding = &bench.Holding{Wanted: 1000, Held: 1000}
 	held.Totals.Fenced = 20
 	for _, r := range []*bench.Result{held, resulttest.Result("raw", 1, 1000)} {
+		r.Safety.Unaudited = true
 		text := shown(t, "run", resulttest.Document(r))
 		require.Contains(t, text, "overlaps not audited")
 		require.NotContains(t, text, "overlaps 0")
