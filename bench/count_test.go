@@ -85,11 +85,11 @@ func TestWhatNeverGotItsLockCountsAsLongerThanAllThatDid(t *testing.T) {
 		ns      int64
 		atLeast bool
 	}{0.45: {45_000, false}, 0.9: {90_000, false}, 0.91: {90_000, true}, 1: {90_000, true}} {
-		require.InEpsilon(t, want.ns, h.Quantile(q), 0.002, q)
-		require.Equal(t, want.atLeast, h.AtLeast(q), q)
+		require.InEpsilon(t, want.ns, h.Percentile(100*q), 0.002, q)
+		require.Equal(t, want.atLeast, h.AtLeast(100*q), q)
 	}
 	h.RecordAtLeast(200_000, 10)
-	require.InEpsilon(t, 200_000, h.Quantile(0.99), 0.002)
+	require.InEpsilon(t, 200_000, h.Percentile(99), 0.002)
 
 	s := h.Summary()
 	require.EqualValues(t, 110, s.Count)
@@ -112,7 +112,7 @@ func TestWhatNeverGotItsLockCountsAsLongerThanAllThatDid(t *testing.T) {
 	require.EqualValues(t, 21, none.Censored())
 	none.reset()
 	none.RecordAtLeast(7000, 1)
-	require.InEpsilon(t, 7000, none.Quantile(0.5), 0.002, "nothing is known")
+	require.InEpsilon(t, 7000, none.Percentile(50), 0.002, "nothing is known")
 	require.True(t, none.AtLeast(0.5))
 }
 

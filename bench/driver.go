@@ -34,7 +34,7 @@ func (w *worker) drive(d Driver) {
 		phase := w.r.phase.Load()
 		if phase == measuring {
 			w.acquired += b.Cycles
-			w.waits.add(waits{Longest: acquire, Sum: acquire * b.Operations, Count: b.Operations})
+			w.waited(acquire, b.Operations)
 		}
 		return phase < draining
 	})

@@ -73,11 +73,15 @@ func (h *Histogram) MarshalText() ([]byte, error) {
 	return text, err
 }
 
-// UnmarshalText decodes the text of MarshalText.
+// UnmarshalText decodes the text of MarshalText. Either part may be empty.
 func (h *Histogram) UnmarshalText(b []byte) (err error) {
-	known, more, found := bytes.Cut(b, []byte(","))
-	if h.hdr, err = hdrhistogram.Decode(known); err == nil && found {
-		h.censored, err = hdrhistogram.Decode(more)
+	known, censored, _ := bytes.Cut(b, []byte(","))
+	*h = *NewHistogram()
+	if len(known) > 0 {
+		h.hdr, err = hdrhistogram.Decode(known)
+	}
+	if len(censored) > 0 && err == nil {
+		h.censored, err = hdrhistogram.Decode(censored)
 	}
 	return err
 }
@@ -93,29 +97,29 @@ func (h *Histogram) Censored() int64 {
 	return h.censored.TotalCount()
 }
 
-// Quantile returns quantile q (0 to 1) in ns, and 0 when h is empty. It is a lower bound
-// when AtLeast(q).
-func (h *Histogram) Quantile(q float64) int64 {
+// Percentile returns percentile p (0 to 100) in ns, and 0 when h is empty. It is a lower bound
+// when AtLeast(p).
+func (h *Histogram) Percentile(p float64) int64 {
 	known, all := h.hdr.TotalCount(), h.Count()
 	switch {
 	case known == all:
-		return h.hdr.ValueAtPercentile(100 * q)
-	case !h.AtLeast(q):
-		return h.hdr.ValueAtPercentile(min(100, 100*q*float64(all)/float64(known)))
+		return h.hdr.ValueAtPercentile(p)
+	case !h.AtLeast(p):
+		return h.hdr.ValueAtPercentile(min(100, p*float64(all)/float64(known)))
 	}
 	both := newHDR()
 	both.Merge(h.hdr)
 	both.Merge(h.censored)
-	return max(both.ValueAtPercentile(100*q), h.hdr.Max())
+	return max(both.ValueAtPercentile(p), h.hdr.Max())
 }
 
-// AtLeast reports whether quantile q falls among the censored latencies.
-func (h *Histogram) AtLeast(q float64) bool { return amongCensored(q, h.Censored(), h.Count()) }
+// AtLeast reports whether percentile p falls among the censored latencies.
+func (h *Histogram) AtLeast(p float64) bool { return amongCensored(p, h.Censored(), h.Count()) }
 
-// amongCensored reports whether quantile q of all latencies falls among the censored ones,
+// amongCensored reports whether percentile p of all latencies falls among the censored ones,
 // which are the last.
-func amongCensored(q float64, censored, all int64) bool {
-	return censored > 0 && math.Ceil(q*float64(all)-1e-6) > float64(all-censored) // 0.9*10 is not quite 9
+func amongCensored(p float64, censored, all int64) bool {
+	return censored > 0 && math.Ceil(p/100*float64(all)-1e-6) > float64(all-censored) // 0.9*10 is not quite 9
 }
 
 // Bars yields the non-empty bars of the known latencies, ascending: the upper end of each
@@ -133,14 +137,8 @@ func (h *Histogram) Bars() iter.Seq2[int64, int64] {
 // Histogram decodes HDR and CensoredHDR. It returns an empty Histogram when both are absent,
 // and an error when one of them cannot be decoded.
 func (s *Summary) Histogram() (*Histogram, error) {
-	h, err := NewHistogram(), error(nil)
-	if s.HDR != "" {
-		h.hdr, err = hdrhistogram.Decode([]byte(s.HDR))
-	}
-	if s.CensoredHDR != "" && err == nil {
-		h.censored, err = hdrhistogram.Decode([]byte(s.CensoredHDR))
-	}
-	if err != nil {
+	h := &Histogram{}
+	if err := h.UnmarshalText([]byte(s.HDR + "," + s.CensoredHDR)); err != nil {
 		return nil, fmt.Errorf("bench: histogram: %w", err)
 	}
 	return h, nil
@@ -157,11 +155,8 @@ func (h *Histogram) Summary() *Summary {
 		s.take(h.censored, &s.CensoredHDR)
 	}
 	for _, p := range stats.Percentiles {
-		s.P[p.Name] = 0
-		if s.Count > 0 {
-			s.P[p.Name] = h.Quantile(p.Value / 100)
-		}
-		if h.AtLeast(p.Value / 100) {
+		s.P[p.Name] = h.Percentile(p.Value)
+		if h.AtLeast(p.Value) {
 			s.AtLeast = append(s.AtLeast, p.Name)
 		}
 	}

@@ -28,7 +28,7 @@ func TestASummaryHoldsItsWholeHistogram(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 10_000, back.Count())
 	for _, p := range stats.Percentiles {
-		require.Equal(t, s.P[p.Name], back.Quantile(p.Value/100), p.Name)
+		require.Equal(t, s.P[p.Name], back.Percentile(p.Value), p.Name)
 	}
 	var count, last int64
 	for value, n := range back.Bars() {
@@ -49,7 +49,7 @@ func TestAnEmptySummaryHasNoHistogramText(t *testing.T) {
 	h, err := s.Histogram()
 	require.NoError(t, err)
 	require.Zero(t, h.Count())
-	require.Zero(t, h.Quantile(0.5))
+	require.Zero(t, h.Percentile(50))
 	for range h.Bars() {
 		t.Fatal("a bar of nothing")
 	}

@@ -14,12 +14,6 @@ type Kept struct {
 	Stopped int64 `json:"lost_stopped"` // of these, while their process stood still for half of the TTL or longer
 }
 
-func (k *Kept) add(l Kept) {
-	k.Held += l.Held
-	k.Lost += l.Lost
-	k.Stopped += l.Stopped
-}
-
 // A keeper keeps the lock of one name of Config.Kept alive until the run ends. If it loses the lock, it acquires it again. So
 // the keepers of all other processes wait for it. One goroutine owns it until it returns.
 type keeper struct {

@@ -75,7 +75,7 @@ func TestResultOfTenMinutesStaysBelowTwoMegabytes(t *testing.T) {
 
 func TestALongRunOfOneProcessIsMergedWithoutHistogramsOfItsSeconds(t *testing.T) {
 	const seconds = 600
-	part := &Part{Series: make([]Interval, seconds)}
+	part := &Part{Series: make([]Point, seconds)}
 	allocs := testing.AllocsPerRun(1, func() { mergeSeries([]*Part{part}) })
 	require.Less(t, allocs, 1.1*seconds, "a slice each")
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 )
 
@@ -15,92 +16,89 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Keys:         cfg.keys(),
 		Seed:         cfg.Seed,
 		Series:       mergeSeries(parts),
+		Drain:        mergeDrain(parts),
 		Valid:        Valid{OK: true, Reasons: []Reason{}},
 		ErrorSamples: []string{},
 	}
-	res.Drain = mergeDrain(parts)
-	all := newHists(cfg)
-	var cycles, acquired int64
-	var waits waits
+	latency := newHists(cfg)
+	var all sums
+	var longest, gc, sched int64
 	var shares []int64
 	var seen samples
-	var holding holdingPart
-	var stall *Histogram
+	stall := NewHistogram()
 	var stalls *Peaks
 	for _, p := range parts {
+		add(&all, p.sums)
 		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
-		res.Totals.add(p.Totals)
-		cycles += p.Cycles
-		all.each(&p.Latency, (*Histogram).Merge)
-		waits.add(p.Waits)
+		longest, gc, sched = max(longest, p.LongestWait), max(gc, p.Client.GCP99Ns), max(sched, p.Client.SchedP99Ns)
+		latency.each(&p.Latency, (*Histogram).Merge)
 		shares = append(shares, p.Shares...)
-		acquired += p.Replaced
 		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
 		res.Safety.Unaudited = p.Unaudited || cfg.Op == Hold
 		res.Safety.Overlaps = max(res.Safety.Overlaps, p.Overlaps)
 		res.Safety.FenceViolations = max(res.Safety.FenceViolations, p.FenceViolations)
 		res.History = append(res.History, p.History...)
-		if p.Holding != nil {
-			holding.add(p.Holding)
-			res.Holding = holding.result()
+		if p.Stall != nil {
+			stall.Merge(p.Stall)
+			stalls = mergePeaks(stalls, p.Stalls)
 		}
-		if cfg.Kept > 0 {
-			res.Kept = cmp.Or(res.Kept, new(Kept))
-			res.Kept.add(p.Kept)
-		}
-		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
-		res.Client.AllocsPerOp += p.Client.AllocsPerOp
-		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
-		res.Client.SchedP99Ns = max(res.Client.SchedP99Ns, p.Client.SchedP99Ns)
-		res.Client.CPUShare += p.Client.CPUShare
-		stall = merged(stall, p.Stall)
-		stalls = mergePeaks(stalls, p.Stalls)
 		for _, text := range p.ErrorSamples {
 			seen.keep(text)
 		}
 	}
+	res.Totals, res.Client = all.Totals, all.Client
+	if cfg.Kept > 0 {
+		res.Kept = &all.Kept
+	}
 	for _, i := range res.Series {
 		res.ThroughputPerS += float64(i.Cycles) / res.DurationS
 	}
-	if res.DurationS > 0 && res.Holding == nil { // op hold acquires in the warm-up as well
+	if cfg.Op == Hold { // it acquires in the warm-up as well
+		res.Holding = all.Holding.result()
+	} else if res.DurationS > 0 {
 		for _, share := range shares {
-			acquired += share
+			all.Replaced += share
 		}
-		res.AcquiredPerS = float64(acquired) / res.DurationS
+		res.AcquiredPerS = float64(all.Replaced) / res.DurationS
 	}
-	if cycles > 0 {
-		res.Client.CPUNsPerOp /= float64(cycles)
-		res.Client.AllocsPerOp /= float64(cycles)
-	} else {
-		res.Client.CPUNsPerOp, res.Client.AllocsPerOp = 0, 0
-	}
-	res.Client.Stall = stall.Summary()
-	if res.Client.Stall != nil {
+	res.Client.perCycle(all.Cycles)
+	res.Client.GCP99Ns, res.Client.SchedP99Ns = gc, sched
+	if stall.Count() > 0 {
+		res.Client.Stall = stall.Summary()
 		res.Client.Stall.Peaks = stalls
 	}
-	res.Latency = all.summaries()
+	res.Latency = latency.summaries()
 	res.Fairness.Jain = Jain(shares)
-	res.Fairness.MaxWaitNs = waits.Longest
-	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
+	res.Fairness.MaxWaitNs = longest
+	res.Fairness.MeanWaitNs = all.Waited / max(all.Waits, 1)
 	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
 	slices.SortStableFunc(res.History, func(a, b Event) int { return cmp.Compare(a.FromNs, b.FromNs) })
 	checkValid(res, cfg, parts)
 	return res
 }
 
-// merged adds up two histograms, either of which may be nil. It may change the first.
-func merged(h, g *Histogram) *Histogram {
-	if h == nil || g == nil {
-		return cmp.Or(h, g)
+// add adds each number of from, a struct of numbers and of such structs, to that of into.
+func add[T any](into *T, from T) { addValue(reflect.ValueOf(into).Elem(), reflect.ValueOf(from)) }
+
+func addValue(into, from reflect.Value) {
+	switch {
+	case into.Kind() == reflect.Struct:
+		for i := range into.NumField() {
+			addValue(into.Field(i), from.Field(i))
+		}
+	case into.CanInt():
+		into.SetInt(into.Int() + from.Int())
+	case into.CanUint():
+		into.SetUint(into.Uint() + from.Uint())
+	case into.CanFloat():
+		into.SetFloat(into.Float() + from.Float())
 	}
-	h.Merge(g)
-	return h
 }
 
 // mergeSeries adds up the seconds of all parts. If a process paused, its late interval counts in the second in which the
 // interval ends, and the seconds of the pause have the counts of the other processes. One process alone keeps its intervals.
 func mergeSeries(parts []*Part) []Point {
-	var seconds [][]Interval
+	var seconds [][]Point
 	for _, p := range parts {
 		for n, i := range p.Series {
 			if len(parts) > 1 {
@@ -114,9 +112,7 @@ func mergeSeries(parts []*Part) []Point {
 	}
 	series := make([]Point, len(seconds))
 	for n, all := range seconds {
-		if len(all) > 0 {
-			series[n] = mergePoint(all)
-		}
+		series[n] = mergePoint(all)
 		if len(parts) > 1 && n < len(seconds)-1 {
 			series[n].TS = float64(n + 1)
 		}
@@ -126,7 +122,7 @@ func mergeSeries(parts []*Part) []Point {
 
 // mergeDrain returns nil when nothing came after the measured time.
 func mergeDrain(parts []*Part) *Point {
-	var all []Interval
+	var all []Point
 	for _, p := range parts {
 		all = append(all, p.Drain)
 	}
@@ -138,19 +134,21 @@ func mergeDrain(parts []*Part) *Point {
 }
 
 // mergePoint adds up intervals of several processes. That of one alone stays as it is.
-func mergePoint(parts []Interval) Point {
-	if len(parts) == 1 {
-		return parts[0].Point
+func mergePoint(parts []Point) (sum Point) {
+	switch len(parts) {
+	case 0:
+		return sum
+	case 1:
+		return parts[0]
 	}
-	var sum Interval
 	all := NewHistogram()
-	for _, i := range parts {
-		sum.Add(i.Point)
+	for _, p := range parts {
+		sum.Add(p)
 		var h Histogram
-		if h.UnmarshalText(i.Latency) == nil {
+		if h.UnmarshalText(p.Latency) == nil {
 			all.Merge(&h)
 		}
 	}
-	sum.quantiles(all)
-	return sum.Point
+	sum.percentiles(all)
+	return sum
 }

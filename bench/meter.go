@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Meter has the resources that this process has used so far. Two of them bound the measured
+// meter has the resources that this process has used so far. Two of them bound the measured
 // time.
-type Meter struct {
+type meter struct {
 	at     time.Time
 	cpu    time.Duration
 	allocs uint64
@@ -22,10 +22,10 @@ const (
 	readyMetric  = "/sched/latencies:seconds"
 )
 
-// ReadMeter stops the world for some tens of microseconds. It uses ReadMemStats, which is
+// readMeter stops the world for some tens of microseconds. It uses ReadMemStats, which is
 // exact: runtime/metrics counts an object only when its span is full.
-func ReadMeter() Meter {
-	var m Meter
+func readMeter() meter {
+	var m meter
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	m.allocs = mem.Mallocs
@@ -40,47 +40,43 @@ func ReadMeter() Meter {
 	return m
 }
 
-// Since returns the use since an earlier reading. Figures per cycle are 0 without cycles.
-func (m Meter) Since(before Meter, cycles int64) Client {
-	c := Client{
-		GCP99Ns:    quantileSince(m.pauses, before.pauses, 0.99),
-		SchedP99Ns: quantileSince(m.ready, before.ready, 0.99),
+// since returns the use since an earlier reading; what is per cycle later is a total.
+func (m meter) since(before meter) Client {
+	cpu, took := float64(m.cpu-before.cpu), float64(m.at.Sub(before.at))
+	return Client{
+		CPUNsPerOp:  cpu,
+		AllocsPerOp: float64(m.allocs - before.allocs),
+		CPUShare:    cpu / max(took, 1) / float64(runtime.NumCPU()),
+		GCP99Ns:     p99Since(m.pauses, before.pauses),
+		SchedP99Ns:  p99Since(m.ready, before.ready),
 	}
-	if took := m.at.Sub(before.at); took > 0 {
-		c.CPUShare = float64(m.cpu-before.cpu) / (float64(took) * float64(runtime.NumCPU()))
-	}
-	if cycles > 0 {
-		c.CPUNsPerOp = float64(m.cpu-before.cpu) / float64(cycles)
-		c.AllocsPerOp = float64(m.allocs-before.allocs) / float64(cycles)
-	}
-	return c
 }
 
-// quantileSince returns quantile q of the values between two readings, as the upper bound
-// of its bucket in ns; 0 when there are none.
-func quantileSince(after, before metrics.Float64Histogram, q float64) int64 {
-	var total uint64
-	diff := make([]uint64, len(after.Counts))
+// perCycle divides the totals of c. They are 0 without cycles.
+func (c *Client) perCycle(cycles int64) {
+	if cycles == 0 {
+		c.CPUNsPerOp, c.AllocsPerOp = 0, 0
+		return
+	}
+	c.CPUNsPerOp /= float64(cycles)
+	c.AllocsPerOp /= float64(cycles)
+}
+
+// p99Since returns the p99 of the values between two readings, by the upper bounds of their
+// buckets, in ns; 0 when there are none.
+func p99Since(after, before metrics.Float64Histogram) int64 {
+	h := NewHistogram()
 	for i, n := range after.Counts {
-		diff[i] = n
 		if i < len(before.Counts) {
-			diff[i] -= before.Counts[i]
+			n -= before.Counts[i]
 		}
-		total += diff[i]
-	}
-	if total == 0 {
-		return 0
-	}
-	rank := uint64(math.Ceil(q * float64(total)))
-	var seen uint64
-	for i, n := range diff {
-		if seen += n; seen >= rank {
-			bound := after.Buckets[i+1]
-			if math.IsInf(bound, 1) {
-				bound = after.Buckets[i]
-			}
-			return int64(bound * 1e9)
+		bound := after.Buckets[i+1]
+		if math.IsInf(bound, 1) {
+			bound = after.Buckets[i]
+		}
+		if n > 0 {
+			h.Record(int64(bound*1e9), int64(n))
 		}
 	}
-	return 0
+	return h.Percentile(99)
 }

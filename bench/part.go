@@ -11,25 +11,20 @@ import (
 // Part has the figures of one process of a run. Processes of the same build exchange it as
 // JSON. Merge makes the Result from all parts.
 type Part struct {
-	Complete        bool // not interrupted, no panic
-	Panicked        bool
-	Unaudited       bool          // by a Driver
-	Growing         bool          // a backlog grew, from pacer.end
+	Complete  bool // not interrupted, no panic
+	Panicked  bool
+	Unaudited bool // by a Driver
+	Growing   bool // a backlog grew, from pacer.end
+	sums
 	Elapsed         time.Duration // of the measured time; 0: interrupted before it
-	Totals          Totals
-	Cycles          int64 // in the measured time
+	LongestWait     int64
 	Latency         hists
 	Shares          []int64 // acquisitions per worker
-	Replaced        int64   // acquisitions of the processes whose place this one took
-	Waits           waits
-	Overlaps        int64 // of all processes so far, as the next
+	Overlaps        int64   // of all processes so far, as the next
 	FenceViolations int64
 	History         []Event
-	Holding         *holdingPart // op hold only
-	Kept            Kept         // its keepers'
-	Client          Client       // its figures per cycle are totals here
-	Series          []Interval
-	Drain           Interval // after the measured time
+	Series          []Point
+	Drain           Point // after the measured time
 
 	Stall  *Histogram // nil: not measured, as with the next
 	Stalls *Peaks
@@ -38,15 +33,15 @@ type Part struct {
 	Why          string // from samples.why
 }
 
-// Interval is a Point and, with several processes, the histogram of its percentiles.
-type Interval struct {
-	Point
-	Latency []byte `json:",omitempty"` // an encoded Histogram
-}
-
-func (i *Interval) quantiles(h *Histogram) {
-	i.P50Ns, i.P99Ns = h.Quantile(0.50), h.Quantile(0.99)
-	i.P50AtLeast, i.P99AtLeast = h.AtLeast(0.50), h.AtLeast(0.99)
+// sums are the figures of a Part that add up.
+type sums struct {
+	Totals        Totals
+	Cycles        int64 // in the measured time
+	Replaced      int64 // acquisitions of the processes whose place this one took
+	Waited, Waits int64 // calls of Acquire, including failed and cut-off ones: time and number
+	Holding       holding
+	Kept          Kept
+	Client        Client // its figures per cycle are totals here
 }
 
 // Place is one process's place in a run of Config.Procs processes.
@@ -109,7 +104,7 @@ func (p *Part) Replaces(reports []Progress) {
 			p.Series[n].Add(r.Point)
 		}
 	}
-	p.Totals.add(last)
+	add(&p.Totals, last)
 	p.Replaced += last.Acquired
 }
 

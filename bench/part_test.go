@@ -109,7 +109,7 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 	require.Subset(t, part.History, killed.History[len(killed.History)/2:], "the ring goes on")
 	require.Len(t, part.Series, 3)
 	for n, i := range part.Series[:2] {
-		require.Equal(t, Point{TS: float64(n + 1)}, i.Point, "a second that was over when it came")
+		require.Equal(t, Point{TS: float64(n + 1)}, i, "a second that was over when it came")
 	}
 	require.Empty(t, reports, "of those seconds")
 	require.Positive(t, part.Series[2].Acquired)
@@ -152,7 +152,7 @@ func TestAProcessThatTakesAPlaceBeginsWhatWasDueSinceTheOtherDied(t *testing.T) 
 	require.NoError(t, err)
 	require.InDelta(t, (part.Elapsed-1500*time.Millisecond)/(10*time.Millisecond), part.Totals.Offered, 2, "of 1.5 s")
 	require.Equal(t, part.Totals.Offered, part.Totals.Acquired)
-	require.GreaterOrEqual(t, part.Latency[ResponseTime].Quantile(1), 490*ms, "since they were due")
+	require.GreaterOrEqual(t, part.Latency[ResponseTime].Percentile(100), 490*ms, "since they were due")
 }
 
 // calm repeats a run during which the machine stalled, a few times.
@@ -191,22 +191,22 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 }
 
 func TestSecondsOfAPausedProcessStayWhereTheyWere(t *testing.T) {
-	of := func(ts float64, n int64) Interval { return Interval{Point: Point{TS: ts, Cycles: n, Acquired: n}} }
-	steady := &Part{Series: []Interval{of(1.001, 100), of(2.001, 100), of(3.001, 100), of(4.001, 100), of(4.3, 30)}}
+	of := func(ts float64, n int64) Point { return Point{TS: ts, Cycles: n, Acquired: n} }
+	steady := &Part{Series: []Point{of(1.001, 100), of(2.001, 100), of(3.001, 100), of(4.001, 100), of(4.3, 30)}}
 	for name, c := range map[string]struct {
-		paused []Interval
+		paused []Point
 		want   []Point
 	}{
 		"in its first second": {
-			[]Interval{of(2.6, 100), of(2.604, 0), of(3.001, 40), of(4.002, 100), of(4.301, 30)},
+			[]Point{of(2.6, 100), of(2.604, 0), of(3.001, 40), of(4.002, 100), of(4.301, 30)},
 			[]Point{{TS: 1, Cycles: 100}, {TS: 2, Cycles: 100}, {TS: 3, Cycles: 240}, {TS: 4, Cycles: 200}, {TS: 4.301, Cycles: 60}},
 		},
 		"for less than half a second": {
-			[]Interval{of(1.002, 100), of(2.4, 100), of(3.001, 60), of(4.002, 100), of(4.3, 30)},
+			[]Point{of(1.002, 100), of(2.4, 100), of(3.001, 60), of(4.002, 100), of(4.3, 30)},
 			[]Point{{TS: 1, Cycles: 200}, {TS: 2, Cycles: 200}, {TS: 3, Cycles: 160}, {TS: 4, Cycles: 200}, {TS: 4.3, Cycles: 60}},
 		},
 		"until after the end": {
-			[]Interval{of(1.002, 100), of(2, 100), of(6.7, 90), of(6.701, 0), of(6.702, 0)},
+			[]Point{of(1.002, 100), of(2, 100), of(6.7, 90), of(6.701, 0), of(6.702, 0)},
 			[]Point{{TS: 1, Cycles: 200}, {TS: 2, Cycles: 200}, {TS: 3, Cycles: 100}, {TS: 4, Cycles: 100}, {TS: 5, Cycles: 30}, {TS: 6}, {TS: 6.702, Cycles: 90}},
 		},
 	} {
@@ -217,7 +217,7 @@ func TestSecondsOfAPausedProcessStayWhereTheyWere(t *testing.T) {
 		require.Equal(t, c.want, mergeSeries([]*Part{{Series: c.paused}, steady}), name)
 	}
 	require.Equal(t, []Point{}, mergeSeries([]*Part{{}, {}}))
-	alone := mergeSeries([]*Part{{Series: []Interval{of(2.6, 100), of(2.604, 0), of(3, 40)}}})
+	alone := mergeSeries([]*Part{{Series: []Point{of(2.6, 100), of(2.604, 0), of(3, 40)}}})
 	require.Equal(t, []float64{2.6, 2.604, 3}, []float64{alone[0].TS, alone[1].TS, alone[2].TS})
 }
 

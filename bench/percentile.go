@@ -1,6 +1,9 @@
 package bench
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // TailLeast is the number of samples that must lie beyond a percentile. With fewer, the
 // percentile shows one or two unlucky operations.
@@ -26,5 +29,17 @@ func TailNeeds(p float64) int64 {
 	return int64(min(math.Ceil(100*TailLeast/min(p, 100-p)-1e-6), 1<<62)) // 100-99.9 is not quite 0.1
 }
 
+// Percentile returns a kept percentile (p from 0 to 100), or any other one from the histogram. ok says whether the summary has it.
+func (s *Summary) Percentile(p float64) (ns int64, ok bool) {
+	if ns, ok = s.P[strconv.FormatFloat(p, 'f', -1, 64)]; ok {
+		return ns, true
+	}
+	h, err := s.Histogram()
+	if err != nil || h.Count() == 0 {
+		return 0, false
+	}
+	return h.Percentile(p), true
+}
+
 // CensoredAt reports whether percentile p is a lower bound, since its latency is censored.
-func (s *Summary) CensoredAt(p float64) bool { return amongCensored(p/100, s.Censored, s.Count) }
+func (s *Summary) CensoredAt(p float64) bool { return amongCensored(p, s.Censored, s.Count) }

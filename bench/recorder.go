@@ -13,15 +13,6 @@ import (
 // shards, since the histograms of ten thousand workers would take 8 GB.
 const shardsMost = 64
 
-// waits adds up the calls of Acquire, including failed and cut-off ones. Times are in ns.
-type waits struct{ Longest, Sum, Count int64 }
-
-func (w *waits) add(v waits) {
-	w.Longest = max(w.Longest, v.Longest)
-	w.Sum += v.Sum
-	w.Count += v.Count
-}
-
 // shard counts the operations of a few workers. Each operation takes the mutex once, for some
 // tens of ns.
 type shard struct {
@@ -51,7 +42,13 @@ type acquired struct {
 	fences   int64 // op all and many only
 }
 
-// acquiredLocked counts an acquire that got its lock.
+// acquired counts an acquire that got its lock.
+func (s *shard) acquired(g acquired) {
+	s.mu.Lock()
+	s.acquiredLocked(g)
+	s.mu.Unlock()
+}
+
 func (s *shard) acquiredLocked(g acquired) {
 	s.counts.Finished++
 	s.counts.Acquired++
@@ -85,14 +82,26 @@ func (s *shard) openLocked(wait, lag, service int64) {
 	s.hists[LagTime].Record(lag, 1)
 }
 
-// failedLocked counts an operation that never got its lock. response is the time it had been
+// failed counts an operation that never got its lock. response is the time it had been
 // due; below 0 in a closed loop.
-func (s *shard) failedLocked(c Totals, response int64) {
+func (s *shard) failed(c Totals, response int64) {
 	c.Failed++
-	s.counts.add(c)
+	s.ended(c, response)
+}
+
+// ended counts the outcome of an operation without a lock.
+func (s *shard) ended(c Totals, response int64) {
+	s.mu.Lock()
+	s.counts.Finished += c.Finished
+	s.counts.Unfinished += c.Unfinished
+	s.counts.Failed += c.Failed
+	s.counts.Refused += c.Refused
+	s.counts.Timeouts += c.Timeouts
+	s.counts.Errors += c.Errors
 	if response >= 0 {
 		s.hists[ResponseTime].RecordAtLeast(response, 1)
 	}
+	s.mu.Unlock()
 }
 
 // released describes the rest of an operation that got its lock; times are in ns.
@@ -138,7 +147,7 @@ type recorder struct {
 	total    hists
 	counts   Totals // without the counts of the pacer
 	cycles   int64
-	encode   bool // Intervals carry their histograms, to be merged with other processes'
+	encode   bool // Points carry their histograms, to be merged with other processes'
 }
 
 // newRecorder makes a shard per processor, or fewer for few workers.
@@ -159,19 +168,14 @@ func newRecorder(cfg Config) *recorder {
 func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shards)] }
 
 // neverBegun counts an arrival that no worker began.
-func (r *recorder) neverBegun(response int64) {
-	s := r.shard(0)
-	s.mu.Lock()
-	s.failedLocked(Totals{Unfinished: 1}, response)
-	s.mu.Unlock()
-}
+func (r *recorder) neverBegun(response int64) { r.shard(0).failed(Totals{Unfinished: 1}, response) }
 
 // swap empties the shards, all within microseconds. It leaves their histograms in spare.
 func (r *recorder) swap() (c Totals, cycles int64) {
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
-		c.add(s.counts)
+		add(&c, s.counts)
 		cycles += s.cycles
 		s.counts, s.cycles = Totals{}, 0
 		s.hists, r.spare[i] = r.spare[i], s.hists
@@ -180,8 +184,8 @@ func (r *recorder) swap() (c Totals, cycles int64) {
 	return c, cycles
 }
 
-// rotate swaps, adds what it got to the totals, and returns it as an Interval.
-func (r *recorder) rotate() Interval {
+// rotate swaps, adds what it got to the totals, and returns it as a Point.
+func (r *recorder) rotate() Point {
 	c, cycles := r.swap()
 	for _, full := range r.spare {
 		r.interval.Merge(cmp.Or(full[ResponseTime], full[CycleTime])) // as Result.Headline
@@ -190,7 +194,7 @@ func (r *recorder) rotate() Interval {
 			from.reset()
 		})
 	}
-	r.counts.add(c)
+	add(&r.counts, c)
 	r.cycles += cycles
 	p := Point{
 		Cycles:     cycles,
@@ -200,13 +204,12 @@ func (r *recorder) rotate() Interval {
 		Errors:     c.Errors,
 		Unfinished: c.Unfinished,
 	}
-	i := Interval{Point: p}
-	i.quantiles(r.interval)
+	p.percentiles(r.interval)
 	if r.encode {
-		i.Latency, _ = r.interval.MarshalText() // cannot fail
+		p.Latency, _ = r.interval.MarshalText() // cannot fail
 	}
 	r.interval.reset()
-	return i
+	return p
 }
 
 // forget drops what was counted until the last swap: the warm-up is over.

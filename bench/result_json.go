@@ -92,26 +92,6 @@ func (t *Totals) LostShare() (lost, quorums int64) {
 	return outlived + t.LateQuorum, t.Quorums()
 }
 
-func (t *Totals) add(u Totals) {
-	t.Offered += u.Offered
-	t.Started += u.Started
-	t.Finished += u.Finished
-	t.Unfinished += u.Unfinished
-	t.Failed += u.Failed
-	t.Acquired += u.Acquired
-	t.Names += u.Names
-	t.Refused += u.Refused
-	t.Timeouts += u.Timeouts
-	t.Errors += u.Errors
-	t.Late += u.Late
-	t.Outlived += u.Outlived
-	t.LostValidity += u.LostValidity
-	t.LateQuorum += u.LateQuorum
-	t.Fenced += u.Fenced
-	t.Fences += u.Fences
-	t.FenceSecondTrips += u.FenceSecondTrips
-}
-
 // Summary has the figures of one Histogram. All are 0 when Count is 0. Values have 3 digits
 // between 1 ns and 1 hour; a longer one counts as 1 hour.
 type Summary struct {
@@ -259,6 +239,13 @@ type Point struct {
 	// MasterNs is the median round trip to each master in this interval, in the order of
 	// PerMaster; -1: no answer.
 	MasterNs []int64 `json:"master_ns,omitempty"`
+	// Latency is an encoded Histogram, from which Merge makes the percentiles of several processes.
+	Latency []byte `json:"latency,omitempty"`
+}
+
+func (p *Point) percentiles(h *Histogram) {
+	p.P50Ns, p.P50AtLeast = h.Percentile(50), h.AtLeast(50)
+	p.P99Ns, p.P99AtLeast = h.Percentile(99), h.AtLeast(99)
 }
 
 // Add adds the counts of another process's Point. Percentiles cannot be added.

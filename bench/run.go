@@ -66,28 +66,28 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	part.Complete = r.await(ctx)
 	if r.cfg.Op == Hold {
-		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}
-		r.meterHolding(part.Holding, -1)
+		part.Holding.GoroutinesBefore = int64(runtime.NumGoroutine() + len(r.workers))
+		r.meterHolding(&part.Holding, -1)
 	}
 	if r.now() < int64(r.cfg.Warmup) && part.Complete {
 		report(Progress{Warmup: true, Total: r.cfg.Warmup})
 		start()
-		part.Complete = r.watch(ctx, 0, time.Second, r.cfg.Warmup, func(i Interval, at time.Duration) {
-			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
+		part.Complete = r.watch(ctx, 0, time.Second, r.cfg.Warmup, func(i Point, at time.Duration) {
+			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i})
 		})
 	}
 	from := int64(r.cfg.Warmup) // in all processes, for faults and for probes
-	before, counted := ReadMeter(), countsOf(r.locker)
+	before, counted := readMeter(), countsOf(r.locker)
 	var stalls *stallWatch
 	if part.Complete {
 		stalls = r.measure(ctx, from, counted, part, &done, report, start)
 	}
 
 	// First the figures of the measured time, then the rest of its operations.
-	after := ReadMeter()
-	if part.Holding != nil {
+	after := readMeter()
+	if r.cfg.Op == Hold {
 		part.Holding.GoroutinesAfter = int64(runtime.NumGoroutine())
-		r.meterHolding(part.Holding, 1)
+		r.meterHolding(&part.Holding, 1)
 	}
 	measured := r.phase.Swap(draining) == measuring
 	to := r.now()
@@ -115,7 +115,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Series = append(part.Series, last)
 		part.Drain = r.rec.rotate()
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
-		part.Client = after.Since(before, 1)
+		part.Client = after.since(before)
 		r.figures(part, counts.since(counted))
 	} else {
 		r.rec.forget()
@@ -150,11 +150,11 @@ func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *
 	}
 	first := time.Second
 	for ; r.joins && from+int64(first) < r.now() && first < r.cfg.Duration-pointLeast; first += time.Second {
-		part.Series = append(part.Series, Interval{Point: Point{TS: first.Seconds()}})
+		part.Series = append(part.Series, Point{TS: first.Seconds()})
 	}
-	part.Complete = r.watch(ctx, from, first, r.cfg.Duration, func(i Interval, at time.Duration) {
+	part.Complete = r.watch(ctx, from, first, r.cfg.Duration, func(i Point, at time.Duration) {
 		part.Series = append(part.Series, i)
-		report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point, Totals: r.totals(countsOf(r.locker).since(counted))})
+		report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i, Totals: r.totals(countsOf(r.locker).since(counted))})
 	})
 	return stalls
 }
@@ -167,7 +167,7 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 		workers.Wait()
 		close(over)
 	}()
-	if part.Complete && part.Holding == nil {
+	if part.Complete && r.cfg.Op != Hold {
 		limit := time.NewTimer(min(drainMost, r.cfg.Duration))
 		defer limit.Stop()
 		select {
@@ -202,9 +202,9 @@ func (r *runner) await(ctx context.Context) bool {
 }
 
 // watch waits until length after from on the run's clock. At first, and then about once a second,
-// it calls each with an Interval; drive takes the last one. It returns false when ctx ends or the locker
+// it calls each with a Point; drive takes the last one. It returns false when ctx ends or the locker
 // panics first.
-func (r *runner) watch(ctx context.Context, from int64, first, length time.Duration, each func(i Interval, at time.Duration)) bool {
+func (r *runner) watch(ctx context.Context, from int64, first, length time.Duration, each func(i Point, at time.Duration)) bool {
 	for at := first; ; at += time.Second {
 		if at > length-pointLeast {
 			at = length
@@ -246,21 +246,16 @@ func (r *runner) figures(p *Part, c Counts) {
 	if r.pacer != nil { // it has counted these
 		t.Offered, t.Started = 0, 0
 	}
-	p.Totals.add(t)
+	add(&p.Totals, t)
 	p.Latency = r.rec.total
 	p.Shares = make([]int64, len(r.workers))
 	for i, w := range r.workers {
 		p.Shares[i] = w.acquired
-		p.Waits.add(w.waits)
-		if p.Holding != nil {
-			p.Holding.Held += int64(len(w.kept))
-			p.Holding.Lost += w.lost
-			p.Totals.add(Totals{Outlived: w.lost, LostValidity: w.lost})
-			p.Holding.Wanted += int64(r.cfg.shareOf(w.number))
-		}
+		p.LongestWait = max(p.LongestWait, w.longest)
+		add(&p.sums, w.sums)
 	}
 	for _, k := range r.keepers {
-		p.Kept.add(k.Kept)
+		add(&p.Kept, k.Kept)
 	}
 	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps().Load(), r.audit.stale().Load(), r.history.violations()
 	_, p.Unaudited = r.locker.(Driver)

@@ -29,10 +29,10 @@ type worker struct {
 	fences []uint64
 
 	acquired int64 // in the measured time
-	waits    waits
+	longest  int64 // call of Acquire, including failed and cut-off ones
+	sums     sums
 
 	kept []Held // op hold
-	lost int64  // op hold
 }
 
 // errorPause keeps a worker from calling a lock that fails at once, or refuses without asking anybody, in a tight loop.
@@ -57,7 +57,8 @@ func newWorker(r *runner, id int) *worker {
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Op == Hold {
-		w.kept = make([]Held, 0, r.cfg.shareOf(w.number)) // before the heap is measured
+		w.sums.Holding.Wanted = int64(r.cfg.shareOf(w.number))
+		w.kept = make([]Held, 0, w.sums.Holding.Wanted) // before the heap is measured
 	}
 	return w
 }
@@ -127,7 +128,7 @@ func (w *worker) operate(a arrival) {
 	got := acquired{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
 	p := r.phase.Load()
 	if p != warming {
-		w.waits.add(waits{Longest: got.acquire, Sum: got.acquire, Count: 1})
+		w.waited(got.acquire, 1)
 		if err == nil && p == measuring {
 			w.acquired++
 		}
@@ -161,9 +162,7 @@ func (w *worker) operate(a arrival) {
 	warm := !a.measured || stays && a.at < 0 && p == warming
 	if stays {
 		if a.measured {
-			w.shard.mu.Lock()
-			w.shard.acquiredLocked(got)
-			w.shard.mu.Unlock()
+			w.shard.acquired(got)
 		}
 		if a.op == opExtend {
 			w.sleep(hold/2, r.stop)
@@ -284,14 +283,11 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 	default:
 		c.Errors = 1
 	}
-	if a.measured {
-		w.shard.mu.Lock()
-		if (a.op == opTry || a.op == opMany) && c.Refused > 0 { // an answer, not a failure
-			w.shard.counts.add(c)
-		} else {
-			w.shard.failedLocked(c, a.waited(now))
-		}
-		w.shard.mu.Unlock()
+	answered := (a.op == opTry || a.op == opMany) && c.Refused > 0 // not a failure
+	if a.measured && answered {
+		w.shard.ended(c, -1)
+	} else if a.measured {
+		w.shard.failed(c, a.waited(now))
 	}
 	switch {
 	case c.Errors > 0:
@@ -301,6 +297,13 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 	case w.r.pacer == nil && w.r.cfg.Think.Mean() == 0:
 		w.sleep(errorPause, w.r.ended)
 	}
+}
+
+// waited counts so many calls of Acquire that took ns each.
+func (w *worker) waited(ns, n int64) {
+	w.longest = max(w.longest, ns)
+	w.sums.Waited += ns * n
+	w.sums.Waits += n
 }
 
 func (w *worker) failed(now int64, call string, err error) {

@@ -45,6 +45,7 @@ type Load struct {
 
 	mu      sync.Mutex // guards the following
 	batches []int64    // that each master has answered
+	ranked  []int64    // the same, ascending
 	counted int64      // batches that a majority has answered
 }
 
@@ -111,6 +112,8 @@ func (l *Load) answered(master int) int64 {
 	defer l.mu.Unlock()
 	l.batches[master]++
 	before := l.counted
-	l.counted = slices.Sorted(slices.Values(l.batches))[len(l.batches)-quorum.Size(len(l.batches))]
+	l.ranked = append(l.ranked[:0], l.batches...)
+	slices.Sort(l.ranked)
+	l.counted = l.ranked[len(l.ranked)-quorum.Size(len(l.ranked))]
 	return (l.counted - before) * Depth
 }

@@ -66,13 +66,11 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 	}, nil
 }
 
-// percentile reads a kept percentile, or any other one from the histogram.
+// percentile reads a percentile, and whether it has samples enough.
 func percentile(s *bench.Summary, p float64) reading {
 	now := reading{atLeast: s.CensoredAt(p)}
-	if kept, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]; ok {
-		now.value = float64(kept)
-	} else if h, err := s.Histogram(); err == nil && h.Count() > 0 {
-		now.value = float64(h.Quantile(p / 100))
+	if ns, ok := s.Percentile(p); ok {
+		now.value = float64(ns)
 	} else {
 		now.none = "the result keeps no such percentile"
 	}

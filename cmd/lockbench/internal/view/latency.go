@@ -106,7 +106,7 @@ func percentilePlot(title string, curves []curve) Lines {
 			if x > float64(c.summary.Count) { // no latency lies beyond
 				break
 			}
-			y, atLeast := int64(c.all.Quantile(1-1/x)), c.all.AtLeast(1-1/x)
+			y, atLeast := c.all.Percentile(100-100/x), c.all.AtLeast(100-100/x)
 			s.X, s.Y, bound.Y = append(s.X, x), append(s.Y, where(!atLeast, y)), append(bound.Y, where(atLeast, y))
 		}
 		bound.X = s.X
