@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -112,53 +113,41 @@ type Progress struct {
 
 // Validate reports the first field that is wrong, as a ConfigError.
 func (c Config) Validate() error {
-	switch {
-	case c.Workers < 1 || c.Workers > maxWorkers:
-		return wrong("Workers", "workers", "must be 1 to %d, got %d", maxWorkers, c.Workers)
-	case c.Procs < 0 || c.procs() > maxProcs || c.procs()*(c.Workers+c.Kept) > maxWorkers:
-		return wrong("Procs", "procs", "must be 1 to %d and have at most %d workers together, got %d", maxProcs, maxWorkers, c.Procs)
-	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
-		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
-	case !c.Dist.valid():
-		return wrong("Dist", "dist", "has a parameter that makes no sense: %s", c.Dist)
-	case !c.Hold.valid():
-		return wrong("Hold", "hold", "must not be negative, nor spread too far, got %s", c.Hold)
-	case !c.Think.valid():
-		return wrong("Think", "think", "must not be negative, nor spread too far, got %s", c.Think)
-	case c.Rate != 0 && !(c.Rate >= MinRate && c.Rate <= MaxRate):
-		return wrong("Rate", "rate", "must be 0 (closed loop) or %v to %d per second, got %v", MinRate, MaxRate, c.Rate)
-	case c.Rate > 0 && c.Think.Mean() > 0:
-		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
-	case c.Arrivals != "" && c.Arrivals != ArrivalsPoisson && c.Arrivals != ArrivalsUniform:
-		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", ArrivalsPoisson, ArrivalsUniform, c.Arrivals)
-	case c.Duration <= 0:
-		return wrong("Duration", "duration", "must be above 0, got %s", c.Duration)
-	case c.Warmup < 0:
-		return wrong("Warmup", "warmup", "must not be negative, got %s", c.Warmup)
-	case c.TTL < minTTL:
-		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
-	case c.History < 0 || c.History > 0 && c.keys() > spreadNames:
-		return wrong("History", "keys", "must be at most %d to keep a history of each, got %d", spreadNames, c.keys())
-	case c.Kept < 0:
-		return wrong("Kept", "", "must not be negative, got %d", c.Kept)
-	case c.Wait < 0:
-		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
-	case c.Dist.kind != distOwn && c.Keys < c.Op.names():
-		return wrong("Keys", "keys", "must be at least %d with op %s, got %d", c.Op.names(), c.Op, c.Keys)
-	case c.Op == Hold && c.Dist.kind != distOwn:
-		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
-	case c.Op == Hold && c.Hold.Mean() > 0:
-		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
-	case c.Op == Hold && c.Think.Mean() > 0:
-		return wrong("Think", "think", "has no meaning with op %s, which holds all the time", c.Op)
-	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
-		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
-	case c.Op == Hold && c.Rate > 0:
-		return wrong("Rate", "rate", "has no meaning with op hold")
-	case c.keys() > maxKeys:
-		return wrong("Workers", "workers", "must not have more than %d names together, got %d with op %s", maxKeys, c.keys(), c.Op)
-	case TableSize(c) > maxTable:
-		return wrong("Keys", "keys", "must be fewer with op %s: what workers share about %d names takes %d MiB, of at most %d", c.Op, c.keys(), TableSize(c)>>20, maxTable>>20)
+	shared, holds := c.Dist.kind != distOwn, c.Op == Hold
+	for _, rule := range []struct {
+		broken bool
+		field  string // its flag has the same name
+		reason string
+		got    any
+	}{
+		{c.Workers < 1 || c.Workers > maxWorkers, "Workers", fmt.Sprintf("must be 1 to %d", maxWorkers), c.Workers},
+		{c.Procs < 0 || c.procs() > maxProcs || c.procs()*(c.Workers+c.Kept) > maxWorkers, "Procs", fmt.Sprintf("must be 1 to %d and have at most %d workers together", maxProcs, maxWorkers), c.Procs},
+		{(shared || holds) && (c.Keys < 1 || c.Keys > maxKeys), "Keys", fmt.Sprintf("must be 1 to %d with dist %s and op %s", maxKeys, c.Dist, c.Op), c.Keys},
+		{!c.Dist.valid(), "Dist", "has a parameter that makes no sense", c.Dist},
+		{!c.Hold.valid(), "Hold", "must not be negative, nor spread too far", c.Hold},
+		{!c.Think.valid(), "Think", "must not be negative, nor spread too far", c.Think},
+		{c.Rate != 0 && !(c.Rate >= MinRate && c.Rate <= MaxRate), "Rate", fmt.Sprintf("must be 0 (closed loop) or %v to %d per second", MinRate, MaxRate), c.Rate},
+		{c.Rate > 0 && c.Think.Mean() > 0, "Think", "has no meaning in an open loop (--rate)", c.Think},
+		{c.Arrivals != "" && c.Arrivals != ArrivalsPoisson && c.Arrivals != ArrivalsUniform, "Arrivals", "must be " + ArrivalsPoisson + " or " + ArrivalsUniform, c.Arrivals},
+		{c.Duration <= 0, "Duration", "must be above 0", c.Duration},
+		{c.Warmup < 0, "Warmup", "must not be negative", c.Warmup},
+		{c.TTL < minTTL, "TTL", fmt.Sprintf("must be at least %s", minTTL), c.TTL},
+		{c.Wait < 0, "Wait", "must not be negative", c.Wait},
+		{shared && c.Keys < c.Op.names(), "Keys", fmt.Sprintf("must be at least %d with op %s", c.Op.names(), c.Op), c.Keys},
+		{holds && shared, "Dist", "must be own with op hold: nobody else gets a name while it is held", c.Dist},
+		{holds && c.Hold.Mean() > 0, "Hold", "has no meaning with op hold, which holds all the time", c.Hold},
+		{holds && c.Think.Mean() > 0, "Think", "has no meaning with op hold, which holds all the time", c.Think},
+		{holds && c.Rate > 0, "Rate", "has no meaning with op hold", c.Rate},
+		{c.History > 0 && c.keys() > spreadNames, "Keys", fmt.Sprintf("must be at most %d to keep a history of each", spreadNames), c.keys()},
+		{c.keys() > maxKeys, "Workers", fmt.Sprintf("must not have more than %d names together with op %s", maxKeys, c.Op), c.keys()},
+		{TableSize(c) > maxTable, "Keys", fmt.Sprintf("must be fewer with op %s: what workers share about them takes %d MiB, of at most %d", c.Op, TableSize(c)>>20, maxTable>>20), c.keys()},
+	} {
+		if rule.broken {
+			return wrong(rule.field, strings.ToLower(rule.field), "%s, got %v", rule.reason, rule.got)
+		}
+	}
+	if c.History < 0 || c.Kept < 0 {
+		return wrong("History", "", "and Kept must not be negative, got %d and %d", c.History, c.Kept)
 	}
 	return nil
 }

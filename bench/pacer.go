@@ -29,22 +29,25 @@ type pacer struct {
 	sched  *schedule
 	ahead  arrival // next to be taken
 	ready  ready
-	from   int64 // start of the measured time, once open
 	length int64 // of the measured time, at most
+	early  int64 // end of the first seven tenths of the measured time, once open
+	late   int64 // start of the last tenth
 	until  int64 // end of the measured time, once it is over: an earlier arrival may still be taken
 	open   bool
-	closed bool          // no arrival may be taken any more
-	totals Totals        // of the measured time
-	ages   [ageParts]age // of arrivals taken in each part of the measured time
+	closed bool   // no arrival may be taken any more
+	totals Totals // of the measured time
+	begun  age    // arrivals taken until early
+	ended  age    // arrivals taken from late on
 }
 
 // age adds up how long arrivals were due when they were begun, in ns.
 type age struct{ sum, count int64 }
 
-const (
-	ageParts  = 10  // parts of the measured time, for grows
-	lateAfter = 1e6 // an arrival begun more than 1 ms after it was due is late
-)
+func (a *age) add(ns int64) { a.sum, a.count = a.sum+ns, a.count+1 }
+
+func (a age) mean() int64 { return a.sum / max(a.count, 1) }
+
+const lateAfter = 1e6 // an arrival begun more than 1 ms after it was due is late
 
 func newPacer(cfg Config, z *zipf, now func() int64, alarms *clock.Alarms, stop <-chan struct{}) *pacer {
 	p := &pacer{
@@ -122,9 +125,11 @@ func (p *pacer) take(first bool) (arrival, int64) {
 		if age > lateAfter {
 			p.totals.Late++
 		}
-		part := &p.ages[p.partLocked(now)]
-		part.sum += age
-		part.count++
+		if now < p.early {
+			p.begun.add(age)
+		} else if now >= p.late {
+			p.ended.add(age)
+		}
 	}
 	return a, 0
 }
@@ -137,16 +142,17 @@ func (p *pacer) begin(from, due int64) {
 	for p.ahead.at < due {
 		p.ahead = p.sched.next()
 	}
-	p.from, p.open = from, true
+	p.early, p.late, p.open = from+p.length*7/10, from+p.length*9/10, true
 }
 
 // end ends the measured time: later arrivals are never taken. It reports whether a backlog
-// grew, and is there. Closing stop, not end, wakes a sleeping worker.
+// grew, and is there. At a rate just above the lock's capacity, the arrivals of the last tenth are the oldest.
+// After a stall that was worked off before it, they are young. Closing stop, not end, wakes a sleeping worker.
 func (p *pacer) end(now int64) (growing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.until = now
-	return p.open && now-p.ahead.at > backlogFloor && grows(p.ages[:p.partLocked(now)+1])
+	return p.open && now-p.ahead.at > backlogFloor && p.ended.mean() > max(backlogFloor, 2*p.begun.mean())
 }
 
 // close ends the drain, after end. It returns the counts of the measured time's arrivals. It
@@ -163,29 +169,6 @@ func (p *pacer) close(now int64, each func(age int64)) Totals {
 		each(now - p.ahead.at)
 	}
 	return p.totals
-}
-
-// partLocked returns the part of the measured time that has now in it.
-func (p *pacer) partLocked(now int64) int64 {
-	return min((now-p.from)*ageParts/p.length, ageParts-1)
-}
-
-// grows reports whether a backlog grew. It compares the mean age in the last part with the
-// first three parts and the middle. After a stall that was worked off before it, the last is small. At
-// a rate just above the lock's capacity, the last is the largest.
-func grows(parts []age) bool {
-	if len(parts) < ageParts { // cut short
-		return false
-	}
-	mean := func(from, to int) float64 {
-		var all age
-		for _, a := range parts[from:to] {
-			all.sum, all.count = all.sum+a.sum, all.count+a.count
-		}
-		return float64(all.sum) / float64(max(all.count, 1))
-	}
-	last := mean(ageParts-1, ageParts)
-	return last > backlogFloor && last > 2*mean(0, 3) && last > mean(4, 7)
 }
 
 // backlogFloor is the age up to which there is no backlog, 10 ms.
