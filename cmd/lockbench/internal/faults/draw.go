@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -38,12 +39,7 @@ func (l Lottery) Draw() (list []Fault, err error) {
 	}
 	sources := l.sources()
 	for {
-		s := &sources[0]
-		for i := range sources {
-			if sources[i].turn < s.turn {
-				s = &sources[i]
-			}
-		}
+		s := slices.MinFunc(sources, func(a, b *source) int { return cmp.Compare(a.turn, b.turn) })
 		from := (s.turn + between(l.TTL/20, l.TTL)).Round(time.Millisecond)
 		to := (from + between(l.TTL/20, 3*l.TTL)).Round(time.Millisecond)
 		if to >= l.Duration {
@@ -70,15 +66,21 @@ func (l Lottery) Draw() (list []Fault, err error) {
 	}
 }
 
-func (l Lottery) sources() (sources []source) {
-	masters := slices.DeleteFunc(slices.Clone(l.Kinds), Kind.ofClient)
+func (l Lottery) sources() (sources []*source) {
+	var ofClients, ofMasters []Kind
+	for _, k := range l.Kinds {
+		if k.ofClient() {
+			ofClients = append(ofClients, k)
+		} else {
+			ofMasters = append(ofMasters, k)
+		}
+	}
 	busy := make([]time.Duration, l.Masters)
 	for range l.AtOnce {
-		sources = append(sources, source{kinds: masters, busy: busy})
+		sources = append(sources, &source{kinds: ofMasters, busy: busy})
 	}
-	clients := slices.DeleteFunc(slices.Clone(l.Kinds), func(k Kind) bool { return !k.ofClient() })
-	sources = append(sources, source{kinds: clients, busy: make([]time.Duration, l.Clients)})
-	return slices.DeleteFunc(sources, func(s source) bool { return len(s.kinds) == 0 })
+	sources = append(sources, &source{kinds: ofClients, busy: make([]time.Duration, l.Clients)})
+	return slices.DeleteFunc(sources, func(s *source) bool { return len(s.kinds) == 0 })
 }
 
 func (l Lottery) spell(rng *rand.Rand, kind Kind, n int, from, to time.Duration) string {

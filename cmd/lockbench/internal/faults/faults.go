@@ -7,9 +7,9 @@
 package faults
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,11 +45,13 @@ type Run struct {
 // Parse parses KIND:K[:ARG][@FROM-TO] or KIND:K@AT. Masters and clients count from 1; the times
 // must lie within the run.
 func Parse(text string, run Run) (f Fault, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%q: %w", text, err)
-		}
-	}()
+	if f, err = parse(text, run); err != nil {
+		err = fmt.Errorf("%q: %w", text, err)
+	}
+	return f, err
+}
+
+func parse(text string, run Run) (f Fault, err error) {
 	what, when, timed := strings.Cut(text, "@")
 	parts := strings.SplitN(what, ":", 3)
 	f = Fault{Text: text, Kind: Kind(parts[0]), Master: -1}
@@ -72,15 +74,15 @@ func Parse(text string, run Run) (f Fault, err error) {
 	if err != nil {
 		return f, err
 	}
-	if timed {
+	switch {
+	case timed:
 		err = f.parseTimes(when, run.Duration)
-		return f, err
+	case f.Kind.mayBeWhole():
+		f.Whole, f.From, f.To = true, -lead, run.Duration
+	default:
+		err = fmt.Errorf("%s needs a time: %s", f.Kind, Grammar)
 	}
-	if !f.Kind.mayBeWhole() {
-		return f, fmt.Errorf("%s needs a time: %s", f.Kind, Grammar)
-	}
-	f.Whole, f.From, f.To = true, -lead, run.Duration
-	return f, nil
+	return f, err
 }
 
 // number returns a number of 1 to most, less one.
@@ -95,26 +97,24 @@ func number(what, text string, most int) (int, error) {
 	return n - 1, nil
 }
 
-func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
+func (f *Fault) parseTimes(when string, duration time.Duration) error {
 	from, to, window := strings.Cut(when, "-")
-	if f.From, err = time.ParseDuration(from); err != nil {
-		return fmt.Errorf("%q is not a time such as 10s or 10s-20s", when)
+	if !window {
+		to = from
 	}
-	f.To = f.From
+	var errFrom, errTo error
+	f.From, errFrom = time.ParseDuration(from)
+	f.To, errTo = time.ParseDuration(to)
 	switch {
+	case errFrom != nil || errTo != nil:
+		return fmt.Errorf("%q is not a time such as 10s or 10s-20s", when)
 	case window && f.Kind.event():
 		return fmt.Errorf("%s is over at once and takes one time, @%s", f.Kind, from)
 	case !window && !f.Kind.event():
 		return fmt.Errorf("%s needs an end, @%s-%s", f.Kind, from, f.From+time.Second)
-	case window:
-		if f.To, err = time.ParseDuration(to); err != nil {
-			return fmt.Errorf("%q is not a time such as 10s or 10s-20s", when)
-		}
-		if f.To <= f.From {
-			return fmt.Errorf("ends at %s, which is not after its start at %s", f.To, f.From)
-		}
-	}
-	if f.From < 0 || f.From >= duration || f.To > duration {
+	case window && f.To <= f.From:
+		return fmt.Errorf("ends at %s, which is not after its start at %s", f.To, f.From)
+	case f.From < 0 || f.From >= duration || f.To > duration:
 		return fmt.Errorf("must lie within the measured time, 0s-%s", duration)
 	}
 	return nil
@@ -142,33 +142,13 @@ func (f Fault) subject() string {
 	return fmt.Sprintf("master %d", f.Master+1)
 }
 
-// A step is the start of a fault or its end. An event has only a start.
-type step struct {
-	at    time.Duration
-	fault *Fault
-	end   bool
-}
+// always reports whether the fault lasts from the first connection to the last.
+func (f Fault) always() bool { return f.Kind == Delay && f.Whole }
 
-// never is the end of a fault without times: it ends with the run.
-const never = 1 << 62
-
-// steps returns the steps of one subject, in order. At the same time, ends come before begins.
-func steps(list []Fault, subject string) []step {
-	var begins, ends []step
-	for i := range list {
-		f := &list[i]
-		if f.subject() != subject || f.Kind == Delay && f.Whole {
-			continue
-		}
-		begins = append(begins, step{at: f.From, fault: f})
-		switch {
-		case f.Whole:
-			ends = append(ends, step{at: never, fault: f, end: true})
-		case f.To > f.From:
-			ends = append(ends, step{at: f.To, fault: f, end: true})
-		}
+// end returns when the fault ends. A fault without times ends with the run.
+func (f Fault) end() time.Duration {
+	if f.Whole {
+		return math.MaxInt64
 	}
-	all := slices.Concat(ends, begins)
-	slices.SortStableFunc(all, func(a, b step) int { return cmp.Compare(a.at, b.at) })
-	return all
+	return f.To
 }

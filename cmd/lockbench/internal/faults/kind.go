@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"muxlock/bench"
@@ -86,10 +87,12 @@ func ServerArgs(list []Fault) []string {
 
 // master is one server, its proxy and its faults.
 type master struct {
-	server  *redisserver.Server
-	next    *redisserver.Server // another master, if there is one
-	proxy   *faultproxy.Remote  // nil: no fault needs one
-	delayed []*Fault            // in force
+	server *redisserver.Server
+	next   *redisserver.Server // another master, if there is one
+	proxy  *faultproxy.Remote  // nil: no fault needs one
+
+	mu      sync.Mutex // guards the following
+	delayed []*Fault   // in force
 }
 
 // set begins a fault or ends it. An event only begins.
@@ -148,13 +151,15 @@ func (m *master) ask(words ...string) error {
 
 // delay adds a fault's delay to those in force, or removes it.
 func (m *master) delay(f *Fault, on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.delayed = slices.DeleteFunc(m.delayed, func(other *Fault) bool { return other == f })
 	if on {
 		m.delayed = append(m.delayed, f)
 	}
-	spans := make([]bench.Span, len(m.delayed))
-	for i, delayed := range m.delayed {
-		spans[i] = delayed.Delay
+	spans := []bench.Span{}
+	for _, delayed := range m.delayed {
+		spans = append(spans, delayed.Delay)
 	}
 	m.proxy.Delay(spans)
 }
@@ -176,7 +181,6 @@ func (c client) set(f *Fault, on bool) error {
 		return c.Replace(f.Client)
 	case on:
 		return c.Pause(f.Client)
-	default:
-		return c.Resume(f.Client)
 	}
+	return c.Resume(f.Client)
 }

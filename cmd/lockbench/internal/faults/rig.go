@@ -2,8 +2,10 @@ package faults
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -42,7 +44,7 @@ func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		if f.Whole {
+		if f.always() {
 			m.delay(f, true)
 		}
 	}
@@ -64,37 +66,30 @@ func (r *Rig) Addrs() []string {
 // fault is theirs. The caller calls end when the run is over: it undoes the faults in force, and
 // returns the bands and the errors.
 func (r *Rig) Begin(start time.Time, clients Clients) (end func() ([]bench.Band, error)) {
-	stop := make(chan struct{})
-	shows := map[string]*show{}
+	run, over := context.WithCancel(context.Background())
+	s := &show{run: run, start: start}
 	var running sync.WaitGroup
-	for _, f := range r.list {
-		name := f.subject()
-		if shows[name] != nil {
-			continue
-		}
-		s := &show{subject: client{clients}, start: start, open: map[*Fault]bench.Band{}}
-		if f.Master >= 0 {
-			s.subject = r.masters[f.Master]
-		}
-		shows[name] = s
-		running.Go(func() { s.run(steps(r.list, name), stop) })
+	for _, turn := range turns(r.list) {
+		running.Go(func() {
+			for _, f := range turn {
+				if f.Master >= 0 {
+					s.take(f, r.masters[f.Master].set)
+				} else {
+					s.take(f, client{clients}.set)
+				}
+			}
+		})
 	}
 	return func() ([]bench.Band, error) {
-		close(stop)
+		over()
 		running.Wait()
-		var bands []bench.Band
-		var errs []error
-		for _, s := range shows {
-			bands = append(bands, s.bands...)
-			errs = append(errs, s.errs...)
-		}
 		for _, f := range r.list {
-			if f.Kind == Delay && f.Whole {
-				bands = append(bands, band(&f, f.From, time.Since(start)))
+			if f.always() {
+				s.bands = append(s.bands, band(&f, f.From, time.Since(start)))
 			}
 		}
-		slices.SortStableFunc(bands, func(a, b bench.Band) int { return cmp.Compare(a.FromS, b.FromS) })
-		return bands, errors.Join(errs...)
+		slices.SortStableFunc(s.bands, func(a, b bench.Band) int { return cmp.Compare(a.FromS, b.FromS) })
+		return s.bands, errors.Join(s.errs...)
 	}
 }
 
@@ -106,65 +101,72 @@ func (r *Rig) Close() error {
 	return r.line.Close()
 }
 
-func band(f *Fault, from, to time.Duration) bench.Band {
-	return bench.Band{Spec: f.Text, Kind: string(f.Kind), Master: f.Master + 1, FromS: from.Seconds(), ToS: to.Seconds()}
+// turns returns the faults of each process, which come one after the other, and each fault of connections alone. A slow
+// step, such as a start, delays no other turn. A delay without times has none: it is there before and after the run.
+func turns(list []Fault) map[string][]*Fault {
+	all := map[string][]*Fault{}
+	for i := range list {
+		f, name := &list[i], list[i].subject()
+		if f.Kind.proxied() {
+			name = strconv.Itoa(i)
+		}
+		if !f.always() {
+			all[name] = append(all[name], f)
+		}
+	}
+	for _, turn := range all {
+		slices.SortStableFunc(turn, func(f, g *Fault) int { return cmp.Compare(f.From, g.From) })
+	}
+	return all
 }
 
-// A subject is a master or a client.
-type subject interface {
-	set(f *Fault, on bool) error
-}
-
-// show takes the steps of one subject in one run, one after the other. A slow step, such as a
-// start, delays no other subject. Only run touches its fields.
+// show is one run of the faults.
 type show struct {
-	subject
+	run   context.Context
 	start time.Time
-	open  map[*Fault]bench.Band // faults in force
-	bands []bench.Band          // faults that are over
+
+	mu    sync.Mutex // guards the following
+	bands []bench.Band
 	errs  []error
 }
 
-// run takes each step when it is due. When stop closes, run takes the ends that are left.
-func (s *show) run(todo []step, stop <-chan struct{}) {
-	for _, next := range todo {
-		select {
-		case <-stop:
-		case <-time.After(time.Until(s.start.Add(next.at))):
-		}
-		select {
-		case <-stop:
-			if _, begun := s.open[next.fault]; !begun {
-				continue
-			}
-		default:
-		}
-		s.take(next)
+// take begins a fault when it is due. It ends the fault when that is due, or when the run is over. Band.From is when the
+// fault is in force, To when its end begins.
+func (s *show) take(f *Fault, set func(f *Fault, on bool) error) {
+	if !s.await(f.From) {
+		return
 	}
+	from := time.Since(s.start)
+	err := set(f, true)
+	if err != nil {
+		s.note(err)
+		return
+	}
+	to := time.Since(s.start)
+	if !f.Kind.event() {
+		from = to
+		s.await(f.end())
+		to = time.Since(s.start)
+		err = set(f, false)
+	}
+	s.note(err, band(f, from, to))
 }
 
-// take begins or ends a fault. Band.From is when the fault is in force, To when its end begins.
-func (s *show) take(next step) {
-	f := next.fault
-	if next.end {
-		b, begun := s.open[f]
-		if !begun {
-			return // it did not start
-		}
-		err := s.set(f, false)
-		b.ToS = time.Since(s.start).Seconds()
-		delete(s.open, f)
-		s.bands, s.errs = append(s.bands, b), append(s.errs, err)
-		return
+// await reports whether the time came before the end of the run.
+func (s *show) await(at time.Duration) bool {
+	select {
+	case <-s.run.Done():
+	case <-time.After(time.Until(s.start.Add(at))):
 	}
-	began := time.Since(s.start)
-	if err := s.set(f, true); err != nil {
-		s.errs = append(s.errs, err)
-		return
-	}
-	if f.To > f.From {
-		s.open[f] = band(f, time.Since(s.start), 0)
-	} else {
-		s.bands = append(s.bands, band(f, began, time.Since(s.start)))
-	}
+	return s.run.Err() == nil
+}
+
+func (s *show) note(err error, bands ...bench.Band) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs, s.bands = append(s.errs, err), append(s.bands, bands...)
+}
+
+func band(f *Fault, from, to time.Duration) bench.Band {
+	return bench.Band{Spec: f.Text, Kind: string(f.Kind), Master: f.Master + 1, FromS: from.Seconds(), ToS: to.Seconds()}
 }
