@@ -7,17 +7,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"muxlock/cmd/lockbench/internal/masters"
 )
 
 // go-redis would write every failed dial to standard error, between the lines of progress. Its
 // calls return the same errors.
-func init() { redis.SetLogger(silence{}) }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
+func init() { logging.Disable() }
 
 // openGoRedis connects go-redis to one master and checks that it answers. All options but the
 // pool size are go-redis's defaults.

@@ -23,7 +23,7 @@ import (
 
 // muxlock is this project's engine with its defaults. An Acquire retries until ctx ends: after 12
 // to 37 ms if the lock is held, sooner after a split vote.
-type muxlock struct{ engine *engine.Engine }
+type muxlock struct{ *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	var e *engine.Engine
@@ -119,29 +119,37 @@ func openMuxlockSingle(ctx context.Context, o Options) (bench.Locker, error) {
 }
 
 func (l muxlock) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	lock, err := l.engine.Acquire(ctx, name, ttl)
-	return muxlockHeld(ctx, lock, err)
+	return heldOr(ctx)(l.Engine.Acquire(ctx, name, ttl))
 }
 
 func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	lock, err := l.engine.TryAcquire(ctx, name, ttl)
-	return muxlockHeld(ctx, lock, err)
+	return heldOr(ctx)(l.Engine.TryAcquire(ctx, name, ttl))
 }
 
 func (l muxlock) AcquireShared(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	lock, err := l.engine.AcquireShared(ctx, name, ttl)
-	return muxlockHeld(ctx, lock, err)
+	return heldOr(ctx)(l.Engine.AcquireShared(ctx, name, ttl))
 }
 
 func (l muxlock) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (bench.Held, error) {
-	lock, err := l.engine.AcquirePermit(ctx, name, limit, ttl)
-	return muxlockHeld(ctx, lock, err)
+	return heldOr(ctx)(l.Engine.AcquirePermit(ctx, name, limit, ttl))
 }
 
+// heldOr returns a lock, which is a bench.Held as it is, or the error as bench.Locker has it.
+func heldOr(ctx context.Context) func(*engine.Lock, error) (bench.Held, error) {
+	return func(lock *engine.Lock, err error) (bench.Held, error) {
+		if err != nil {
+			return nil, outcome(ctx, err, taken)
+		}
+		return lock, nil
+	}
+}
+
+func taken(err error) bool { return errors.Is(err, engine.ErrTaken) }
+
 func (l muxlock) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (bench.Held, error) {
-	set, err := l.engine.AcquireAll(ctx, names, ttl)
+	set, err := l.Engine.AcquireAll(ctx, names, ttl)
 	if err != nil {
-		return muxlockHeld(ctx, nil, err)
+		return nil, outcome(ctx, err, taken)
 	}
 	return muxlockSet{set}, nil
 }
@@ -151,19 +159,18 @@ type muxlockSet struct{ *engine.Set }
 func (s muxlockSet) FenceOf(i int) uint64 { return s.Locks()[i].Fence() }
 
 func (l muxlock) AcquireMany(ctx context.Context, names []string, ttl time.Duration) (bench.Held, []int, error) {
-	held, got, failed := muxlockMany{l.engine, nil}, []int(nil), error(nil)
-	for i, r := range l.engine.AcquireMany(ctx, names, ttl) {
+	held, got, failed := muxlockMany{l.Engine, nil}, []int(nil), error(nil)
+	for i, r := range l.Engine.AcquireMany(ctx, names, ttl) {
 		if r.Lock != nil {
 			held.locks, got = append(held.locks, r.Lock), append(got, i)
-		} else if failed == nil || errors.Is(failed, engine.ErrTaken) { // another error says more
+		} else if failed == nil || taken(failed) { // another error says more
 			failed = r.Err
 		}
 	}
 	switch {
 	case len(got) == 0:
-		_, failed = muxlockHeld(ctx, nil, failed)
-		return nil, nil, failed
-	case errors.Is(failed, engine.ErrTaken):
+		return nil, nil, outcome(ctx, failed, taken)
+	case taken(failed):
 		failed = nil
 	}
 	return held, got, failed
@@ -186,24 +193,11 @@ func (m muxlockMany) Release(ctx context.Context) error {
 	return oneline.Join(m.engine.ReleaseMany(ctx, m.locks)...)
 }
 
-func (l muxlock) Close() error { return l.engine.Close() }
-
 func (l muxlock) Counts() bench.Counts {
-	s := l.engine.Stats()
+	s := l.Stats()
 	return bench.Counts{Rounds: s.Rounds, Commands: s.Requests, LateQuorum: s.Expired, FenceSecondTrips: s.FencesRaised}
 }
 
 func (l muxlock) Allowance(ttl time.Duration) time.Duration {
 	return redlock.DriftAllowance(ttl, redlock.DefaultDrift)
-}
-
-// muxlockHeld: a *engine.Lock is a bench.Held as it is.
-func muxlockHeld(ctx context.Context, lock *engine.Lock, err error) (bench.Held, error) {
-	if err == nil {
-		return lock, nil
-	}
-	if errors.Is(err, engine.ErrTaken) && ctx.Err() == nil {
-		return nil, bench.ErrRefused
-	}
-	return nil, err
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bsm/redislock"
-	"github.com/redis/go-redis/v9"
 
 	"muxlock/bench"
 )
@@ -15,43 +14,29 @@ import (
 // wait at all.
 const redislockPause = 100 * time.Millisecond
 
-// redislocker is bsm/redislock on one server. Without a deadline in ctx it gives up after one ttl;
+// openRedislock opens bsm/redislock on one server. Without a deadline in ctx it gives up after one ttl;
 // that counts as refused.
-type redislocker struct {
-	client *redis.Client
-	lock   *redislock.Client
-}
-
 func openRedislock(ctx context.Context, o Options) (bench.Locker, error) {
 	client, err := openGoRedis(ctx, o.Masters[0], o)
 	if err != nil {
 		return nil, err
 	}
-	return redislocker{client, redislock.New(client)}, nil
+	library := redislock.New(client)
+	return foreign{
+		lock: func(ctx context.Context, name string, ttl time.Duration, once bool) (bench.Held, error) {
+			retry := &backoff{redislockPause, time.Now()}
+			if once {
+				retry.pause = 0
+			}
+			lock, err := library.Obtain(ctx, name, ttl, &redislock.Options{RetryStrategy: retry})
+			return redislockHeld{lock, retry.attempt.Add(ttl)}, err
+		},
+		refused: func(err error) bool {
+			return errors.Is(err, redislock.ErrNotObtained) || errors.Is(err, context.DeadlineExceeded)
+		},
+		close: func() { _ = client.Close() },
+	}, nil
 }
-
-func (l redislocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return l.obtain(ctx, name, ttl, redislockPause)
-}
-
-func (l redislocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return l.obtain(ctx, name, ttl, 0)
-}
-
-func (l redislocker) obtain(ctx context.Context, name string, ttl, pause time.Duration) (bench.Held, error) {
-	retry := &backoff{pause, time.Now()}
-	lock, err := l.lock.Obtain(ctx, name, ttl, &redislock.Options{RetryStrategy: retry})
-	ownDeadline := ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
-	switch {
-	case errors.Is(err, redislock.ErrNotObtained) || ownDeadline:
-		return nil, bench.ErrRefused
-	case err != nil:
-		return nil, err
-	}
-	return &redislockHeld{lock, retry.attempt.Add(ttl)}, nil
-}
-
-func (l redislocker) Close() error { return l.client.Close() }
 
 // backoff is redislock's linear backoff; a pause of 0 allows no retry. It also keeps the earliest start
 // of the next attempt, since redislock does not report when a lock expires.
@@ -70,4 +55,4 @@ type redislockHeld struct {
 	until time.Time
 }
 
-func (h *redislockHeld) Until() time.Time { return h.until }
+func (h redislockHeld) Until() time.Time { return h.until }

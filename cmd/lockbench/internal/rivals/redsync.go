@@ -19,10 +19,7 @@ import (
 
 // redsyncLocker is Redsync with its defaults except the expiry: 32 tries with 50 to 250 ms between
 // them, an attempt timeout of 5 % of the expiry, a drift of 1 %, and no early return at a quorum.
-type redsyncLocker struct {
-	sync    *redsync.Redsync
-	closers []func() // of the clients
-}
+type redsyncLocker struct{ foreign }
 
 func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
 	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
@@ -81,67 +78,48 @@ func openRueidis(ctx context.Context, master string, o Options) (rueidis.Client,
 // openRedsync opens one pool per master.
 func openRedsync(o Options, open func(master string) (redsyncredis.Pool, func(), error)) (bench.Locker, error) {
 	var pools []redsyncredis.Pool
-	l := &redsyncLocker{}
+	var closers []func() // of the clients
+	closeAll := func() {
+		for _, c := range closers {
+			c()
+		}
+	}
 	for _, master := range o.Masters {
 		pool, closer, err := open(master)
 		if err != nil {
-			return nil, errors.Join(err, l.Close())
+			closeAll()
+			return nil, err
 		}
-		pools, l.closers = append(pools, pool), append(l.closers, closer)
+		pools, closers = append(pools, pool), append(closers, closer)
 	}
-	l.sync = redsync.New(pools...)
-	return l, nil
-}
-
-func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return l.lock(ctx, name, ttl, (*redsync.Mutex).LockContext)
-}
-
-func (l *redsyncLocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return l.lock(ctx, name, ttl, (*redsync.Mutex).TryLockContext)
-}
-
-func (l *redsyncLocker) lock(ctx context.Context, name string, ttl time.Duration, by func(*redsync.Mutex, context.Context) error) (bench.Held, error) {
-	m := l.sync.NewMutex(name, redsync.WithExpiry(ttl))
-	if err := by(m, ctx); err != nil {
-		return nil, redsyncError(ctx, err)
+	library := redsync.New(pools...)
+	lock := func(ctx context.Context, name string, ttl time.Duration, once bool) (bench.Held, error) {
+		m := library.NewMutex(name, redsync.WithExpiry(ttl))
+		if once {
+			return redsyncHeld{m}, m.TryLockContext(ctx)
+		}
+		return redsyncHeld{m}, m.LockContext(ctx)
 	}
-	return redsyncHeld{m}, nil
+	return redsyncLocker{foreign{lock, redsyncRefused, closeAll}}, nil
 }
 
 // Allowance returns the allowance of Redsync's default drift factor.
-func (l *redsyncLocker) Allowance(ttl time.Duration) time.Duration { return ttl / 100 }
+func (redsyncLocker) Allowance(ttl time.Duration) time.Duration { return ttl / 100 }
 
-func (l *redsyncLocker) Close() error {
-	for _, c := range l.closers {
-		c()
-	}
-	return nil
+// redsyncRefused reports whether a quorum of masters has the lock, or the vote split and every master answered.
+func redsyncRefused(err error) bool {
+	return errors.As(err, new(*redsync.ErrTaken)) || errors.As(err, new(*redsync.ErrNodeTaken)) && !errors.As(err, new(*redsync.RedisError))
 }
 
-// redsyncError returns the ctx error that Redsync swallows. It returns bench.ErrRefused if a quorum
-// of masters has the lock, or if the vote split and every master answered.
-func redsyncError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), err)
-	}
-	if errors.As(err, new(*redsync.ErrTaken)) || errors.As(err, new(*redsync.ErrNodeTaken)) && !errors.As(err, new(*redsync.RedisError)) {
-		return bench.ErrRefused
-	}
-	return err
-}
-
-type redsyncHeld struct{ m *redsync.Mutex }
-
-func (h redsyncHeld) Until() time.Time { return h.m.Until() }
+type redsyncHeld struct{ *redsync.Mutex }
 
 // Extend extends to the expiry of the mutex, which is the same ttl.
 func (h redsyncHeld) Extend(ctx context.Context, _ time.Duration) error {
-	_, err := h.m.ExtendContext(ctx)
+	_, err := h.ExtendContext(ctx)
 	return err
 }
 
 func (h redsyncHeld) Release(ctx context.Context) error {
-	_, err := h.m.UnlockContext(ctx)
+	_, err := h.UnlockContext(ctx)
 	return err
 }

@@ -11,12 +11,9 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 )
 
-// rueidislocker is rueidislock on one server, with its defaults except the validity. Two of three
-// keys of a name make a lock. A held lock is renewed every half validity. Client tracking wakes
-// waiters.
-type rueidislocker struct{ locker rueidislock.Locker }
-
-// openRueidislock sets the validity to o.TTL: rueidislock has one validity for all locks.
+// openRueidislock opens rueidislock on one server, with its defaults except the validity: o.TTL, since it has one
+// validity for all locks. Two of three keys of a name make a lock. A held lock is renewed every half validity. Client
+// tracking wakes waiters.
 func openRueidislock(_ context.Context, o Options) (bench.Locker, error) {
 	opt, err := masters.Option(o.Masters[0])
 	if err != nil {
@@ -28,20 +25,16 @@ func openRueidislock(_ context.Context, o Options) (bench.Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rueidislocker{locker}, nil
-}
-
-func (l rueidislocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return hold(ctx, name, ttl, l.locker.WithContext)
-}
-
-func (l rueidislocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return hold(ctx, name, ttl, l.locker.TryWithContext)
-}
-
-func (l rueidislocker) Close() error {
-	l.locker.Close()
-	return nil
+	return foreign{
+		lock: func(ctx context.Context, name string, ttl time.Duration, once bool) (bench.Held, error) {
+			if once {
+				return hold(ctx, name, ttl, locker.TryWithContext)
+			}
+			return hold(ctx, name, ttl, locker.WithContext)
+		},
+		refused: func(err error) bool { return errors.Is(err, rueidislock.ErrNotLocked) },
+		close:   locker.Close,
+	}, nil
 }
 
 // hold acquires the lock with a ctx of its own, since rueidislock releases a lock when the ctx of
@@ -58,10 +51,7 @@ func hold(ctx context.Context, name string, ttl time.Duration,
 	}
 	if err != nil {
 		cancel()
-		if ctx.Err() == nil && errors.Is(err, rueidislock.ErrNotLocked) {
-			return nil, bench.ErrRefused
-		}
-		return nil, errors.Join(ctx.Err(), err)
+		return nil, err
 	}
 	return &rueidislockHeld{lost, cancel, release, time.Now().Add(ttl)}, nil
 }
