@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,99 +80,74 @@ Exit codes: 3 --rto allows less than is needed, 5 the measurement is not valid o
 }
 
 func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
-	if err := f.check(cmd); err != nil {
+	file := cmp.Or(f.from, strings.Join(args, ""))
+	if err := f.check(cmd, args, file); err != nil {
 		return err
-	}
-	if cmd.Flags().Changed("from") || len(args) == 1 {
-		from := cmp.Or(f.from, strings.Join(args, ""))
-		if from == "" {
-			return usage.Errorf("the name of the file to size from is empty")
-		}
-		return f.read(cmd, from, len(args) == 1)
-	}
-	p, err := f.load.Plan(cmd.Name(), f.run)
-	if err != nil {
-		return err
-	}
-	if p.Load.Duration < adviseLeast || p.Load.Duration > longestWatch {
-		return usage.Errorf("--duration must be %s to %s, got %s", adviseLeast, longestWatch, p.Load.Duration)
 	}
 	out, err := open(cmd, f.load.Output, few)
 	if err != nil {
 		return err
 	}
 	defer out.close()
-	ctx := cmd.Context()
-	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Load.Warmup+p.Load.Duration)
-	doc, runErr := session.Measure(ctx, p, cmd.ErrOrStderr(), session.Rounds(p))
-	if doc == nil || len(doc.Results) == 0 {
-		return interruptedOr(ctx, runErr)
-	}
-	if judged := judge(ctx, doc.Results, runErr); judged != nil {
-		return judged
-	}
-	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
+	doc, m, err := f.measured(cmd, file)
 	if err == nil {
-		err = f.size(cmd, doc, m, "")
+		err = f.size(cmd, doc, m, file)
 	}
 	if err != nil {
-		return tooLittle("", err)
+		return named(file, err)
 	}
 	return worst(missed(doc.Advice), out.document(*doc))
 }
 
-// read sizes from a file: a result, or the measurements of a process.
-func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error {
-	if isResult && cmd.Flags().Changed("from") {
-		return usage.Errorf("--from reads %s, and %s was given, too: give one of them", f.from, cmd.Flags().Arg(0))
-	}
-	for _, flag := range measuredBy {
-		if cmd.Flags().Changed(flag) {
-			return usage.Errorf("--%s measures anew, %s was measured already: give one of them", flag, name)
+// measured reads the file, or measures if there is none.
+func (f *adviseFlags) measured(cmd *cobra.Command, file string) (doc *result.Document, m sizing.Measured, err error) {
+	switch {
+	case file == "":
+		doc, err = f.measure(cmd)
+	case f.from != "":
+		return fromProcess(file)
+	default:
+		if doc, err = result.ReadFile(file); err != nil {
+			err = usage.Error{Err: err} // it names the file
 		}
 	}
-	from := fromProcess
-	if isResult {
-		from = fromResult
+	switch {
+	case err != nil:
+	case doc.Sweep != nil:
+		err = errors.New("is of a sweep, and advice needs a run at one setting")
+	case doc.Config.Groups > 1:
+		err = errGroups
+	default:
+		m, err = sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
+		m.Fencing, m.MaxTTL = doc.Config.Fencing, plan.MaxTTL(doc.Config)
 	}
-	doc, m, err := from(name)
-	if err == nil {
-		err = f.size(cmd, doc, m, name, measuredBy...)
-	}
-	if err != nil {
-		return tooLittle(name+": ", err)
-	}
-	out, err := open(cmd, f.load.Output, few)
-	if err != nil {
-		return err
-	}
-	defer out.close()
-	return errors.Join(out.document(*doc), missed(doc.Advice))
+	return doc, m, err
 }
 
 var errGroups = errors.New("is of several groups of masters, and advice needs one")
 
-// fromResult reads the result of an earlier run. It refuses results of several settings.
-func fromResult(name string) (*result.Document, sizing.Measured, error) {
-	doc, err := result.ReadFile(name)
+// measure runs a light load.
+func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
+	p, err := f.load.Plan(cmd.Name(), f.run)
 	if err != nil {
-		return nil, sizing.Measured{}, usage.Error{Err: err} // err names the file
+		return nil, err
 	}
-	if doc.Sweep != nil {
-		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
+	if p.Load.Duration < adviseLeast || p.Load.Duration > longestWatch {
+		return nil, usage.Errorf("--duration must be %s to %s, got %s", adviseLeast, longestWatch, p.Load.Duration)
 	}
-	if doc.Config.Groups > 1 {
-		return nil, sizing.Measured{}, errGroups
+	ctx := cmd.Context()
+	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Load.Warmup+p.Load.Duration)
+	doc, err := session.Measure(ctx, p, cmd.ErrOrStderr(), session.Rounds(p))
+	if doc == nil || len(doc.Results) == 0 {
+		return nil, interruptedOr(ctx, err)
 	}
-	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
-	m.Fencing, m.MaxTTL = doc.Config.Fencing, plan.MaxTTL(doc.Config)
-	return doc, m, err
+	return doc, judge(ctx, doc.Results, err)
 }
 
 // fromProcess reads what a process measured. Its document has no results and no machine,
 // since the process ran elsewhere.
-func fromProcess(name string) (*result.Document, sizing.Measured, error) {
-	p, err := sizing.ReadProcess(name)
+func fromProcess(file string) (*result.Document, sizing.Measured, error) {
+	p, err := sizing.ReadProcess(file)
 	if err != nil {
 		return nil, sizing.Measured{}, err
 	}
@@ -187,28 +163,33 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	return &doc, m, err
 }
 
-// size puts the advice and its arguments into the document. The measurement is in the file, if it has a name.
-func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, file string, but ...string) error {
+// size puts the advice and its arguments into the document.
+func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, file string) error {
 	if f.ask.Hold == nil && m.Holds.Empty() && m.Renewed.Empty() {
 		return fmt.Errorf("%w: give --hold, or measure a load that holds locks (lockbench run --hold) or your process (engine.Config.Measure)", sizing.ErrNoHolds)
 	}
-	a := &result.Advice{Ask: f.ask, Sizes: sizing.Size(m, f.ask), Args: plan.Arguments(cmd.Flags(), but...)}
+	a := &result.Advice{Ask: f.ask, Sizes: sizing.Size(m, f.ask)}
 	if a.Lacks != "" {
 		return fmt.Errorf("%w: %s", sizing.ErrTooLittle, a.Lacks)
 	}
 	if a.Advised() && (file != "-" || f.ask.Hold != nil) {
 		a.Try = plan.Trial(doc.Config, a, file)
 	}
-	doc.Advice = a
+	var but []string
+	if file != "" { // it was measured before
+		but = measuredBy
+	}
+	a.Args, doc.Advice = plan.Arguments(cmd.Flags(), but...), a
 	return nil
 }
 
-// tooLittle turns an error of reading or sizing a file into the error of the command.
-func tooLittle(name string, err error) error {
+// named puts the name of the file before an error about it.
+func named(file string, err error) error {
+	name := file + ": "
 	switch {
 	case errors.Is(err, sizing.ErrTooLittle):
-		return usage.Exitf(exitNotValid, "%s%v", name, err)
-	case errors.As(err, new(usage.Error)):
+		return usage.Exitf(exitNotValid, "%s%v", strings.TrimPrefix(name, ": "), err)
+	case file == "" || errors.As(err, new(usage.Error)):
 		return err
 	}
 	return usage.Errorf("%s%w", name, err)
@@ -222,9 +203,10 @@ func missed(a *result.Advice) error {
 	return usage.Exitf(exitMissed, "missed: --rto %s allows a TTL of %s at most, and %s is needed: --rto %s allows that", a.Ask.RTO, a.Allowed, a.Needed, a.Enough)
 }
 
-// check checks f.ask.
-func (f *adviseFlags) check(cmd *cobra.Command) error {
+// check checks f.ask, and where the measurement is from.
+func (f *adviseFlags) check(cmd *cobra.Command, args []string, file string) error {
 	set, ask := cmd.Flags().Changed, &f.ask
+	anew := slices.IndexFunc(measuredBy, set)
 	switch {
 	case set("rto") && (ask.RTO < time.Millisecond || ask.RTO > longestRTO):
 		return usage.Errorf("--rto must be 1ms to %s, got %s", longestRTO, ask.RTO)
@@ -232,11 +214,17 @@ func (f *adviseFlags) check(cmd *cobra.Command) error {
 		return usage.Errorf("--pause must be 0s to %s, got %s", longestHold, ask.Pause)
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
 		return usage.Errorf("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
-	case !set("hold") && !set("from") && cmd.Flags().NArg() == 0:
+	case len(args) == 1 && set("from"):
+		return usage.Errorf("--from reads %s, and %s was given, too: give one of them", f.from, args[0])
+	case file == "" && (len(args) == 1 || set("from")):
+		return usage.Errorf("the name of the file to size from is empty")
+	case file != "" && anew >= 0:
+		return usage.Errorf("--%s measures anew, %s was measured already: give one of them", measuredBy[anew], file)
+	case file == "" && !set("hold"):
 		return usage.Errorf("advise needs to know how long you hold locks: give --hold, or a measurement with holds (RESULT.json of lockbench run --hold, or --from of your process)")
 	}
 	if set("hold") {
 		ask.Hold = &f.hold
 	}
-	return checkFormat(f.load.Output.Format, few)
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/internal/redlock"
 )
 
@@ -21,12 +22,8 @@ const (
 
 // Trial returns the command that tries the advice on the masters of the measurement, with names of its
 // own. It draws holds as the user gives them, or as measured in the file. A fault of the measurement is in it
-// if it lasted for the whole time. Trial returns "" if the advice has a larger Drift than the engine's
-// default: run has that one alone.
+// if it lasted for the whole time.
 func Trial(c result.Config, a *result.Advice, file string) string {
-	if a.Config.Drift > redlock.DefaultDrift {
-		return ""
-	}
 	var settings []setting
 	add := func(flag, value string) { settings = append(settings, setting{flag, value}) }
 	for _, fault := range c.Faults {
@@ -42,12 +39,9 @@ func Trial(c result.Config, a *result.Advice, file string) string {
 	if a.Config.Fencing {
 		add("fencing", "true")
 	}
-	add("ttl", flagTime(a.Config.TTL))
-	add("max-ttl", flagTime(a.Config.MaxTTL))
-	add("master-timeout", flagTime(a.Config.MasterTimeout))
-	if a.Config.RetrySplit > 0 {
-		add("retry-split", flagTime(a.Config.RetrySplit))
-	}
+	add("ttl", units.Exact(a.Config.TTL))
+	add("max-ttl", units.Exact(a.Config.MaxTTL))
+	add("master-timeout", units.Exact(a.Config.MasterTimeout))
 	length := max(trialLeast, trialTimes*min(a.Needed, a.Config.TTL))
 	if a.Config.Renew {
 		length = max(trialLeast, trialTimes*a.Config.TTL)
@@ -65,16 +59,8 @@ func Trial(c result.Config, a *result.Advice, file string) string {
 		add("hold", hold)
 	}
 	add("slo", "lost_validity_rate<=1%")
-	add("duration", flagTime((length + time.Second - 1).Truncate(time.Second)))
+	add("duration", units.Exact((length + time.Second - 1).Truncate(time.Second)))
 	return commandOf("run", &c, settings)
-}
-
-// flagTime writes a time for a flag, in one unit.
-func flagTime(d time.Duration) string {
-	if d >= time.Second {
-		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
-	}
-	return strings.Replace(d.String(), "µ", "u", 1)
 }
 
 // MaxTTL returns the MaxTTL in use in a measurement.

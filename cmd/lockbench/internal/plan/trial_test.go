@@ -169,7 +169,6 @@ func TestATrialHasTheMastersTheOperationAndTheFencesOfTheMeasurement(t *testing.
 		m.Rounds[i].Trips = []time.Duration{80 * ms, 80 * ms, 80 * ms}
 	}
 	_, p = trial(t, measuredBy(t, "run"), advised(m, "1s"), "")
-	require.Equal(t, 500*ms, p.Engine.RetrySplit)
 	require.Equal(t, 200*ms, p.Engine.MasterTimeout)
 	require.Equal(t, 30*time.Second, p.Engine.MaxTTL)
 }
@@ -181,17 +180,6 @@ func TestATrialHasTheFaultsOfTheWholeMeasurementAlone(t *testing.T) {
 		require.Len(t, p.Faults, 1, "others may be later than its end")
 		require.Equal(t, "delay:3:5ms", p.Faults[0].Text)
 	}
-}
-
-// A run has the engine's default: its locks would be valid for longer than a fast master keeps them.
-func TestALargerDriftHasNoTrial(t *testing.T) {
-	m := measured(0, 0)
-	m.Clocks = []bench.Clock{{PPM: 15_000}}
-	a := advised(m, "20ms")
-	require.Equal(t, 0.015, a.Config.Drift)
-	require.Empty(t, plan.Trial(measuredBy(t, "run"), a, ""))
-	m.Clocks[0].PPM = 5000
-	require.NotEmpty(t, plan.Trial(measuredBy(t, "run"), advised(m, "20ms"), ""))
 }
 
 func TestTheMaxTTLOfARunIsItsFlagOrTheEnginesDefault(t *testing.T) {

@@ -8,60 +8,43 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// clocks is the allowance for clocks: the share rho of a lease, and c.
+// clocks says how much the clocks of the masters and the one here differ.
 type clocks struct {
-	rho   float64
-	c     time.Duration
-	jump  time.Duration // longest seen, part of c
-	worst float64       // rate of the worst clock seen, ppm
+	rate  float64       // the most between any two, with the errors of both
+	worst float64       // rate of the worst, with its error; ppm
+	jump  time.Duration // longest
 }
 
-// mostDrift is the largest allowance: with more, no lease is long enough.
-const mostDrift = 0.49
-
-// clocksOf allows for any two clocks, each known up to its error. The clock here is one of
-// them, with rate 0. A rate that may as well be within the default allowance or far beyond
-// says nothing: the default holds for it, as where no clock was watched.
-func clocksOf(watched []bench.Clock) clocks {
-	c := clocks{rho: redlock.DefaultDrift, c: redlock.Granularity}
+// clocksOf compares any two clocks. The one here is among them, with rate 0. A rate that may as well be
+// within the engine's allowance as far beyond says nothing.
+func clocksOf(watched []bench.Clock) (c clocks) {
+	const allowed = 1e6 * redlock.DefaultDrift
 	slowest, fastest := 0.0, 0.0
 	for _, w := range watched {
 		c.jump = max(c.jump, time.Duration(w.JumpNs))
-		if w.PPMError*1e-6 > redlock.DefaultDrift && (math.Abs(w.PPM)-w.PPMError)*1e-6 <= redlock.DefaultDrift {
-			continue
+		if off := math.Abs(w.PPM); w.PPMError <= allowed || off-w.PPMError > allowed {
+			slowest, fastest = min(slowest, w.PPM-w.PPMError), max(fastest, w.PPM+w.PPMError)
+			c.worst = max(c.worst, off+w.PPMError)
 		}
-		slowest, fastest = min(slowest, w.PPM-w.PPMError), max(fastest, w.PPM+w.PPMError)
-		c.worst = max(c.worst, math.Abs(w.PPM)+w.PPMError)
 	}
-	if need := (fastest - slowest) * 1e-6; need > c.rho {
-		c.rho = min(math.Ceil(need*1000)/1000, mostDrift)
-	}
-	c.c += c.jump
+	c.rate = (fastest - slowest) * 1e-6
 	return c
 }
 
+// allowed reports whether the engine's Drift covers them in a lease.
+func (c clocks) allowed(ttl time.Duration) bool {
+	return c.rate*float64(ttl)+float64(c.jump) <= redlock.DefaultDrift*float64(ttl)
+}
+
 // usable returns how much of a lease may be used.
-func (c clocks) usable(ttl time.Duration) time.Duration {
-	return time.Duration(float64(ttl)*(1-c.rho)) - c.c
+func usable(ttl time.Duration) time.Duration { return redlock.Validity(ttl, 0, redlock.DefaultDrift) }
+
+// lease returns the shortest one with need of usable time, beside a share of taken that is not usable.
+func lease(need time.Duration, taken float64) time.Duration {
+	return time.Duration(math.Ceil(float64(need+1+redlock.Granularity) / (1 - redlock.DefaultDrift - taken)))
 }
 
-// lease returns the lease with need of usable time, beside a share of taken that is not usable. It
-// is long enough for drift to cover a jump.
-func (c clocks) lease(need time.Duration, taken float64) time.Duration {
-	least := float64(need+c.c) / (1 - c.rho - taken)
-	if c.jumps() {
-		least = max(least, float64(c.jump)/max(mostDrift-c.rho, 1e-3))
-	}
-	return time.Duration(math.Ceil(least))
-}
-
-// jumps reports whether a jump is longer than what the engine allows for anyway.
-func (c clocks) jumps() bool { return c.jump >= time.Millisecond/2 }
-
-// drift returns Config.Drift, which covers jumps as well.
-func (c clocks) drift(ttl time.Duration) float64 {
-	if !c.jumps() {
-		return c.rho
-	}
-	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, mostDrift)
+// slow returns how long a key may live by a slow clock.
+func slow(ttl time.Duration) time.Duration {
+	return time.Duration(float64(ttl) * (1 + redlock.DefaultDrift))
 }

@@ -7,50 +7,40 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/internal/redlock"
 )
 
-func TestAnyTwoClocksMayDifferByWhatIsKnownAndTheErrors(t *testing.T) {
-	const jump = 20 * ms
+func TestClocksMayDifferByWhatTheEngineAllows(t *testing.T) {
 	for _, c := range []struct {
-		watched    []bench.Clock
-		rho, worst float64
-		jump       time.Duration
+		watched []bench.Clock
+		rate    float64
+		worst   float64
+		lacks   string
 	}{
-		{nil, redlock.DefaultDrift, 0, 0},
-		{[]bench.Clock{{PPM: 15_000.5}}, 0.016, 15_000.5, 0},
-		{[]bench.Clock{{PPM: -14_999.5}}, 0.015, 14_999.5, 0},
-		{[]bench.Clock{{PPM: 14_998, PPMError: 2}, {PPM: -999, PPMError: 2}}, 0.017, 15_000, 0},
-		{[]bench.Clock{{PPM: -300, PPMError: 5}, {PPM: 10, JumpNs: int64(jump)}, {PPM: 20}}, redlock.DefaultDrift, 305, jump},
-		{[]bench.Clock{{PPM: 20, PPMError: 5}, {PPMError: 1e6, JumpNs: int64(jump)}}, redlock.DefaultDrift, 25, jump},
-		{[]bench.Clock{{PPM: -20_000, PPMError: 10_001}}, redlock.DefaultDrift, 0, 0},
-		{[]bench.Clock{{PPM: 30_000, PPMError: 15_000}}, 0.045, 45_000, 0},
-		{[]bench.Clock{{PPM: 600_000}}, mostDrift, 600_000, 0},
+		{nil, 0, 0, ""},
+		{[]bench.Clock{{PPM: 9000, PPMError: 1000}}, 0.01, 10_000, ""},
+		{[]bench.Clock{{PPM: -10_001}}, 0.010001, 10_001, "off by up to 10001 ppm"},
+		{[]bench.Clock{{PPM: 6000, PPMError: 2}, {PPM: -5000, PPMError: 2}}, 0.011004, 6002, "off by up to 6002 ppm"},
+		{[]bench.Clock{{PPM: 20, PPMError: 5}, {PPMError: 1e6}}, 25e-6, 25, ""},
+		{[]bench.Clock{{PPM: -20_000, PPMError: 10_001}}, 0, 0, ""},
+		{[]bench.Clock{{PPM: 30_000, PPMError: 15_000}}, 0.045, 45_000, "mend it, then measure"},
+		{[]bench.Clock{{JumpNs: int64(100 * ms)}}, 0, 0, ""},
+		{[]bench.Clock{{JumpNs: int64(101 * ms)}}, 0, 0, "jumped by 101ms"},
+		{[]bench.Clock{{PPM: 5000, JumpNs: int64(51 * ms)}}, 0.005, 5000, "jumped by 51ms"},
 	} {
-		require.Equal(t, clocks{rho: c.rho, c: redlock.Granularity + c.jump, jump: c.jump, worst: c.worst}, clocksOf(c.watched))
+		got := clocksOf(c.watched)
+		require.InDelta(t, c.rate, got.rate, 1e-12)
+		require.Equal(t, c.worst, got.worst)
+		m := quiet()
+		m.Clocks = c.watched
+		s := Size(m, holding(ms, 0)) // TTL 10 s
+		require.Equal(t, c.lacks == "", s.Lacks == "", s.Lacks)
+		require.Contains(t, s.Lacks, c.lacks)
 	}
 }
 
-func TestDriftCoversJumpsOfHalfAMillisecondAndMore(t *testing.T) {
-	for _, c := range []struct {
-		jump time.Duration
-		want float64
-	}{{0, 0.01}, {ms/2 - 1, 0.01}, {ms / 2, 0.0105}, {399_990 * time.Microsecond, 0.41}, {time.Second, 0.49}} {
-		require.Equal(t, c.want, clocks{rho: 0.01, jump: c.jump}.drift(time.Second), c.jump)
+func TestALeaseIsWhatIsUsableAndTheAllowanceForClocks(t *testing.T) {
+	for _, need := range []time.Duration{ms, time.Second, time.Hour} {
+		require.GreaterOrEqual(t, usable(lease(need, 0)), need)
+		require.Less(t, usable(lease(need, 0)-2), need)
 	}
-}
-
-func TestALeaseIsLongEnoughForTheDriftThatAJumpNeeds(t *testing.T) {
-	m := quiet()
-	for _, jump := range []time.Duration{400 * time.Microsecond, 20 * ms, 2 * time.Second} {
-		for _, ppm := range []float64{0, 30_000} {
-			for _, ask := range []Ask{holding(ms, 30*time.Second), holding(time.Hour, 30*time.Second)} {
-				m.Clocks = []bench.Clock{{PPM: ppm, JumpNs: int64(jump)}}
-				c := Size(m, ask).Config
-				require.GreaterOrEqual(t, (c.Drift-clocksOf(m.Clocks).rho)*float64(c.TTL)+float64(ms/2), float64(jump), "%s %v", jump, c)
-			}
-		}
-	}
-	m.Clocks = []bench.Clock{{PPM: 600_000, JumpNs: int64(ms)}}
-	require.Positive(t, Size(m, holding(ms, 0)).Config.TTL)
 }

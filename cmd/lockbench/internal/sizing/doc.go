@@ -3,13 +3,12 @@
 //
 // # Rules
 //
-// There are N masters with quorum q. T is the TTL. rho and c are the allowance for clocks: T*(1-rho) - c of
-// a lease is usable.
+// T is the TTL. rho and c are the allowance for clocks: T*(1-rho) - c of a lease is usable.
 //
 //	T              the largest of 1, 1.5, 2, 3, 5, 7 times a power of ten that --rto allows, up to the
 //	               MaxTTL in use; 10 s without --rto; more if more is needed.
-//	allowed        (RTO - the longest delay of a waiter - acquire - jump)/(1+rho) - 1ms: a crashed holder's
-//	               key expires by a slow clock, which may step back by the longest jump seen.
+//	allowed        (RTO - the longest delay of a waiter - acquire)/(1+rho) - 1ms: a crashed holder's
+//	               key expires by a slow clock.
 //	needed         T*(1-rho) - c >= acquire + hold + pause, each the longest that was seen.
 //	               If that is longer than allowed, or than MaxTTL, locks are renewed, unless that takes a
 //	               longer TTL. However long the hold, T depends on one renewal then:
@@ -33,9 +32,8 @@
 //	               as many are down as can be spared. At most a tenth of the TTL that is asked for, but at
 //	               least 50ms and twice the median of a quorum.
 //	MaxTTL         as in use, or T if that is longer.
-//	Drift          the engine's default, or the difference between the rates of two clocks if
-//	               that is larger; plus the jumps seen, as a share of T. Since it is below 0.5, T
-//	               is at least jump/(0.49-rho).
+//	Drift          the engine's default, rho = 0.01. Clocks whose rates, and jumps as a share of T, differ by
+//	               more are to be mended.
 //	replay         10,000 locks at places all over the measurement, with its holds and pauses. T is advised
 //	               if fewer than 1 % are lost.
 //	bounds         95 %, on what was not seen: of n holds by Clopper and Pearson (3/n if none of n is too

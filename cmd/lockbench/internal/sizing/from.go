@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"time"
@@ -27,7 +26,6 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 	if len(of) == 0 {
 		return m, fmt.Errorf("%w: no result in which muxlock acquired anything: measure one, for longer than holds last", ErrTooLittle)
 	}
-	away := map[string]float64{} // share of the time, at most
 	kept := int64(0)
 	for _, r := range of {
 		if r.Client.Stall == nil {
@@ -45,13 +43,16 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		}
 		if p := r.Probe; p != nil {
 			m.addRounds(p)
+			if n := len(p.Slow) - 1; n >= 0 && p.Slow[n].Ns < 0 && p.Slow[n].AtNs-p.Slow[n].Ns > int64((r.DurationS-1)*1e9) {
+				m.Notes = append(m.Notes, "no quorum answered at the end of the measurement: that outage lasts for longer than was seen")
+			}
 		}
 		for _, one := range r.PerMaster {
 			if one.Clock != nil {
 				m.Clocks = append(m.Clocks, *one.Clock)
 			}
 			if one.Lost > 0 || one.Down > 0 {
-				away[one.Addr] = max(away[one.Addr], one.Down)
+				m.Notes = append(m.Notes, "master "+one.Addr+" did not answer some probes")
 			}
 		}
 		if r.Holding != nil {
@@ -59,9 +60,8 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		}
 		m.Watched += time.Duration(r.DurationS * 1e9)
 	}
-	for _, addr := range slices.Sorted(maps.Keys(away)) {
-		m.Notes = append(m.Notes, fmt.Sprintf("master %s did not answer some probes, and was away for %.2g%% of the time", addr, 100*away[addr]))
-	}
+	slices.Sort(m.Notes)
+	m.Notes = slices.Compact(m.Notes)
 	var err error
 	read := func(figure func(*bench.Result) *bench.Summary) Times {
 		t, wrong := timesOf(of, figure)

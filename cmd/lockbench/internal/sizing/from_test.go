@@ -89,7 +89,7 @@ func TestAStallThatEveryProcessSawIsOne(t *testing.T) {
 	m, err := FromResults(bench.Config{Procs: 4}, 3, []*bench.Result{r})
 	require.NoError(t, err)
 	require.Equal(t, []Moment{{time.Second, 60*ms + 3}}, m.Pauses)
-	require.Equal(t, 60*ms+3, stolen(m.Pauses, 10*ms))
+	require.Equal(t, 60*ms+3, m.stolen(10*ms))
 	require.Equal(t, 60*ms, m.paused(Moment{time.Second, 60 * ms}))
 	require.Equal(t, []Moment{{time.Second, 250*ms + redlock.RedialWithin(200*ms)}}, m.outages(LeastTimeout), "it took most of its time from the masters")
 }
@@ -124,7 +124,7 @@ func TestDoubtsAboutAResultAreSaid(t *testing.T) {
 	require.Equal(t, "2 holders overlapped or had a fence that did not grow", of(func(r *bench.Result) { r.Safety = bench.Safety{Overlaps: 1, FenceViolations: 1} }).Invalid)
 	require.Equal(t, "why; and why", of(func(r *bench.Result) { r.Valid.Reasons = []bench.Reason{{Kind: "why"}, {Kind: "and why"}} }).Invalid)
 	require.Equal(t, []string{
-		"master a did not answer some probes, and was away for 0% of the time", "master b did not answer some probes, and was away for 90% of the time",
+		"master a did not answer some probes", "master b did not answer some probes",
 	}, of(func(r *bench.Result) {
 		r.PerMaster = []bench.Master{{Addr: "well"}, {Addr: "b", Down: 0.9}, {Addr: "a", Lost: 1}}
 	}).Notes)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"muxlock/internal/redlock"
 )
 
 // replays is the number of locks of a replay, and of holds drawn from a distribution.
@@ -29,8 +31,8 @@ func (m Measured) holds(ask Ask) (unkept, kept Times) {
 // the pauses in it, outlasts the lease. A renewed one is lost if it meets a time without confirmed renewals
 // that is too long at the worst moment.
 func (m Measured) replay(r rules, s Sizes, unkept, kept Times, blocks []Moment) (lost int64) {
-	usable := r.usable(s.Config.TTL)
-	if usable <= r.timeout {
+	most := usable(s.Config.TTL)
+	if most <= r.timeout {
 		return replays // the engine refuses such a lease
 	}
 	tooLong := slices.DeleteFunc(slices.Clone(blocks), func(b Moment) bool { return r.kept(b.Took) <= s.Config.TTL })
@@ -42,7 +44,7 @@ func (m Measured) replay(r rules, s Sizes, unkept, kept Times, blocks []Moment) 
 			from, renew = with, true
 		}
 		hold := from[int(scattered(i, math.Phi)*replays)]
-		if renew && m.meets(tooLong, at, hold) || !renew && m.outlasts(at, r.got(hold)+hold, usable) {
+		if renew && m.meets(tooLong, at, hold) || !renew && m.outlasts(at, r.got(hold)+hold, most) {
 			lost++
 		}
 	}
@@ -96,6 +98,7 @@ func (m Measured) bounds(s Sizes, unkept Times) (share float64, every time.Durat
 // lacks says what to measure first; empty: nothing.
 func (m Measured) lacks(s Sizes, attempts Times) string {
 	_, quorum := attempts.Quantile(0.1)
+	c := clocksOf(m.Clocks)
 	switch lost := float64(s.Lost) / replays; {
 	case m.Invalid != "":
 		return "the measurement is not valid, measure again: " + m.Invalid
@@ -103,6 +106,8 @@ func (m Measured) lacks(s Sizes, attempts Times) string {
 		return fmt.Sprintf("%d acquires or round trips show no percentile: measure until there are %d", attempts.n, few)
 	case !quorum:
 		return "a tenth of the probes found no quorum: mend the masters, then measure"
+	case !c.allowed(max(s.Config.TTL, s.Needed)):
+		return fmt.Sprintf("a clock of the masters is off by up to %.0f ppm, or jumped by %s, and Drift allows for %g: mend it, then measure", math.Ceil(c.worst), c.jump.Round(time.Millisecond), redlock.DefaultDrift)
 	case lost >= mostLost && !s.Missed: // by such holds alone
 		return fmt.Sprintf("%.3g%% of the locks were not released when the measurement ended: measure for longer than they are held, or give --hold", 100*lost)
 	}

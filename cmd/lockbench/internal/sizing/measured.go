@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -130,12 +131,16 @@ func (m Measured) paused(in Moment) (sum time.Duration) {
 }
 
 // stolen returns the most time that pauses took from work of that length, whenever it began. Each
-// pause prolongs the work.
-func stolen(pauses []Moment, work time.Duration) (most time.Duration) {
+// pause prolongs the work. Work that is longer than the measurement meets all pauses again.
+func (m Measured) stolen(work time.Duration) (most time.Duration) {
+	all := m.paused(Moment{0, math.MaxInt64})
+	if lap := max(m.Watched-all, m.Watched/100, 1); work > lap {
+		return all * (work/lap + 1)
+	}
 	sum, end := time.Duration(0), 0 // of the pauses from i to before end
-	for _, first := range pauses {
-		for ; end < len(pauses) && pauses[end].At <= first.At+work+sum; end++ {
-			sum += pauses[end].Took
+	for _, first := range m.Pauses {
+		for ; end < len(m.Pauses) && m.Pauses[end].At <= first.At+work+sum; end++ {
+			sum += m.Pauses[end].Took
 		}
 		most = max(most, sum)
 		sum -= first.Took

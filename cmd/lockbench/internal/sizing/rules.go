@@ -9,7 +9,6 @@ import (
 
 // rules has what the length of a lease depends on.
 type rules struct {
-	clocks
 	timeout time.Duration // MasterTimeout
 	quorum  time.Duration // until a quorum answers
 	acquire time.Duration // validity used up when Acquire returns, at most
@@ -22,7 +21,7 @@ type rules struct {
 func (r rules) got(work time.Duration) time.Duration { return max(r.acquire, min(r.handed, work)) }
 
 // unkept returns the shortest lease that outlasts work without renewals.
-func (r rules) unkept(work time.Duration) time.Duration { return r.lease(r.got(work)+work, 0) }
+func (r rules) unkept(work time.Duration) time.Duration { return lease(r.got(work)+work, 0) }
 
 // kept returns the shortest lease that outlasts, with renewals, a time in which none is confirmed. A
 // renewal that no master answers takes MasterTimeout. To that come the pause before the next one, and its
@@ -32,7 +31,7 @@ func (r rules) kept(block time.Duration) time.Duration {
 	next := max(block, r.timeout) + r.quorum
 	late := max(r.acquire, min(r.handed, next*12/11)) // half of the lease, less T/24
 	const retry = 1.0 / redlock.RetriesPerTTL
-	return max(r.lease(r.quorum+next, 1.0/redlock.RenewalsPerTTL+retry), r.lease(late+next, retry))
+	return max(lease(r.quorum+next, 1.0/redlock.RenewalsPerTTL+retry), lease(late+next, retry))
 }
 
 // farthest returns the farthest quantile that the samples show, and its percentile. Times many times the

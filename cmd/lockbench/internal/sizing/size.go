@@ -20,10 +20,8 @@ type Config struct {
 	TTL           time.Duration `json:"ttl_ns"`
 	MaxTTL        time.Duration `json:"max_ttl_ns"`
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
-	Drift         float64       `json:"drift"`
-	RetrySplit    time.Duration `json:"retry_split_ns,omitempty"` // 0: the engine's default
-	Fencing       bool          `json:"fencing,omitempty"`        // as in the measurement
-	Renew         bool          `json:"renew"`                    // hold with KeepAlive, Do or Lead
+	Fencing       bool          `json:"fencing,omitempty"` // as in the measurement
+	Renew         bool          `json:"renew"`             // hold with KeepAlive, Do or Lead
 }
 
 // Reason says what decided the TTL.
@@ -63,6 +61,7 @@ type Sizes struct {
 
 	Acquire time.Duration `json:"acquire_ns"` // validity used up when Acquire returns, at most
 	Hold    Part          `json:"hold"`       // of a lock that is not renewed
+	Shared  bool          `json:"shared"`     // acquires include hand-overs in the process
 	Open    int64         `json:"open"`       // locks that are held for longer than the measurement shows
 	Pause   Part          `json:"pause"`      // all pauses in such a hold; renewed: the longest pause
 	Outage  Part          `json:"outage"`     // of the masters, with pauses beside it; N is 0 if nobody probed them
@@ -92,30 +91,24 @@ const (
 	LeastTimeout = 50 * time.Millisecond
 	outageTrips  = 10 // a quorum that takes this many medians is away
 	timeoutOfTTL = 10 // MasterTimeout is at most the TTL divided by this, unless few acquires win then
-	splitTrips   = 4  // round trips over which callers spread after a split vote
 
 	// The engine's.
-	defaultTTL   = 10 * time.Second
-	defaultHeld  = 25 * time.Millisecond // Config.RetryHeld
-	defaultSplit = 2 * time.Millisecond  // Config.RetrySplit
+	defaultTTL  = 10 * time.Second
+	defaultHeld = 25 * time.Millisecond // Config.RetryHeld
 )
 
 // Size applies the rules of the package. The measurement or the user must have given holds.
 func Size(m Measured, ask Ask) Sizes {
-	s := Sizes{Masters: m.Masters, Watched: m.Watched, InUse: cmp.Or(m.MaxTTL, redlock.DefaultMaxTTL), Longest: m.LongestTTL, Notes: m.Notes}
+	s := Sizes{Masters: m.Masters, Watched: m.Watched, InUse: cmp.Or(m.MaxTTL, redlock.DefaultMaxTTL), Longest: m.LongestTTL, Shared: m.Shared, Notes: m.Notes}
 	attempts := m.attempts()
 	r := s.rules(m, ask, attempts)
 	unkept, kept := m.holds(ask)
 	blocks := s.parts(m, ask, r, unkept, kept)
 	s.choose(ask)
-	ttl := s.Config.TTL
-	s.Config.MaxTTL, s.Config.MasterTimeout, s.Config.Drift, s.Config.Fencing = max(ttl, s.InUse), r.timeout, r.drift(ttl), m.Fencing
-	if split := plain(splitTrips*s.Trip, true); split > defaultSplit {
-		s.Config.RetrySplit = split
-	}
-	s.Clocks = s.Needed - r.usable(s.Needed)
-	s.Blocks = time.Duration(float64(ttl)*(1+r.rho)) + r.next
-	s.Enough = RoundUp(time.Duration(float64(s.Needed+2*time.Millisecond)*(1+r.rho)) + r.next)
+	s.Config.MaxTTL, s.Config.MasterTimeout, s.Config.Fencing = max(s.Config.TTL, s.InUse), r.timeout, m.Fencing
+	s.Clocks = s.Needed - usable(s.Needed)
+	s.Blocks = slow(s.Config.TTL) + r.next
+	s.Enough = RoundUp(slow(s.Needed+2*time.Millisecond) + r.next)
 	s.Replayed, s.Lost = replays, m.replay(r, s, unkept, kept, blocks)
 	s.AtMost, s.Every = m.bounds(s, unkept)
 	s.Lacks = m.lacks(s, attempts)
@@ -124,8 +117,8 @@ func Size(m Measured, ask Ask) Sizes {
 
 // rules finds MasterTimeout, what follows from it, and the longest TTL that the RTO allows.
 func (s *Sizes) rules(m Measured, ask Ask, attempts Times) rules {
-	r := rules{clocks: clocksOf(m.Clocks), handed: m.HandOvers.Longest()}
-	s.Slowest = r.worst
+	r := rules{handed: m.HandOvers.Longest()}
+	s.Slowest = clocksOf(m.Clocks).worst
 	s.Quorum, s.QuorumP = farthest(attempts)
 	s.Trip, _ = attempts.Quantile(0.5)
 	s.OneDown = m.farthestMaster()
@@ -137,11 +130,11 @@ func (s *Sizes) rules(m Measured, ask Ask, attempts Times) rules {
 		r.acquire *= 2 // some fences take a second round trip
 	}
 	_, poll := redlock.HeldDelay(defaultHeld)
-	r.next = r.jump + poll + r.acquire
+	r.next = poll + r.acquire
 	if m.Shared {
 		r.acquire += redlock.DefaultHandOverTime // a longer one shows in m.HandOvers alone
 	}
-	s.Allowed = roundDown(time.Duration(float64(ask.RTO-r.next)/(1+r.rho)) - time.Millisecond)
+	s.Allowed = roundDown(time.Duration(float64(ask.RTO-r.next)/(1+redlock.DefaultDrift)) - time.Millisecond)
 	return r
 }
 
@@ -153,7 +146,7 @@ func (s *Sizes) parts(m Measured, ask Ask, r rules, unkept, kept Times) (blocks 
 	s.Renewed = float64(kept.n) / float64(max(kept.n+unkept.n, 1))
 	outages := m.outages(r.timeout)
 	blocks = m.blocks(outages, r.timeout)
-	pause, between := m.atLeast(stolen(m.Pauses, r.acquire+s.Hold.Took), ask), m.atLeast(longest(m.blocks(nil, r.timeout)), ask)
+	pause, between := m.atLeast(m.stolen(r.acquire+s.Hold.Took), ask), m.atLeast(longest(m.blocks(nil, r.timeout)), ask)
 	s.Outage = Part{Took: longest(outages), N: int64(len(m.Rounds))}
 	if all := longest(blocks); all > between.Took {
 		s.Outage.Took = all

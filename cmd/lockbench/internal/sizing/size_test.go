@@ -187,8 +187,6 @@ func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	s = Size(m, holding(ms, 0))
 	require.Equal(t, 90.0, s.QuorumP, "times many times the median are of an outage")
 	require.Equal(t, 50*ms, s.Config.MasterTimeout)
-	require.Equal(t, 150*ms, Size(at(30*ms, 30*ms, 30*ms), holding(ms, 0)).Config.RetrySplit, "four round trips")
-	require.Zero(t, Size(at(ms/2, ms/2, ms/2), holding(ms, 0)).Config.RetrySplit, "the engine's default")
 }
 
 func TestHandOversCountAsLongAsTheyWereSeenAndUpToHalfOfALease(t *testing.T) {
@@ -200,7 +198,7 @@ func TestHandOversCountAsLongAsTheyWereSeenAndUpToHalfOfALease(t *testing.T) {
 	require.Equal(t, 70*ms, acquire(69*ms, 200*ms).Acquire, "the engine's default bound is longer")
 	require.Equal(t, 150*ms, acquire(150*ms, 200*ms).Acquire)
 	require.Equal(t, 200*ms, acquire(time.Second, 200*ms).Acquire, "as the hold")
-	kept := rules{clocks: clocksOf(nil), timeout: 50 * ms, quorum: ms, acquire: 70 * ms, handed: time.Hour}.kept(200 * ms)
+	kept := rules{timeout: 50 * ms, quorum: ms, acquire: 70 * ms, handed: time.Hour}.kept(200 * ms)
 	require.GreaterOrEqual(t, kept/2-kept/24, 201*ms)
 	require.InEpsilon(t, 201*ms, kept/2-kept/24, 0.03)
 }
@@ -248,9 +246,6 @@ func TestAnAdviceThatMissesNothingBlocksForNoLongerThanTheRTO(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			m.Pauses = []Moment{{At: time.Second, Took: between(ms, 10*time.Second)}}
 		}
-		if rng.IntN(3) == 0 {
-			m.Clocks = []bench.Clock{{PPM: 300_000 * rng.Float64(), JumpNs: int64(between(ms, time.Second))}}
-		}
 		ask := holding(between(ms, time.Hour), between(100*ms, time.Hour))
 		if rng.IntN(4) == 0 {
 			ask.RTO = 0
@@ -267,18 +262,9 @@ func TestAnAdviceThatMissesNothingBlocksForNoLongerThanTheRTO(t *testing.T) {
 			require.LessOrEqual(t, s.Blocks, ask.RTO)
 		}
 		c := engine.Config{Masters: []string{"a:1", "b:1", "c:1"}, TTL: s.Config.TTL, MaxTTL: s.Config.MaxTTL, MasterTimeout: s.Config.MasterTimeout,
-			Drift: s.Config.Drift, RetrySplit: s.Config.RetrySplit, Fencing: s.Config.Fencing}
+			Fencing: s.Config.Fencing}
 		require.NoError(t, c.Validate())
 	}
-}
-
-func TestAJumpOfAClockBlocksAsLongAsIt(t *testing.T) {
-	m := quiet()
-	still := Size(m, holding(ms, 10*time.Second))
-	m.Clocks = []bench.Clock{{JumpNs: int64(2 * time.Second)}}
-	s := Size(m, holding(ms, 10*time.Second))
-	require.InDelta(t, float64(still.Allowed-2*time.Second), float64(s.Allowed), float64(100*ms))
-	require.InDelta(t, float64(s.Config.TTL+2*time.Second), float64(s.Blocks), 0.02*float64(s.Config.TTL)+float64(100*ms))
 }
 
 func TestTheReplayLosesWhatMeetsAPauseThatIsTooLong(t *testing.T) {
@@ -347,7 +333,14 @@ func TestStolenIsTheMostThatPausesTakeFromAnyStretchOfWork(t *testing.T) {
 			}
 			want = max(want, end-begin-work)
 		}
-		require.Equal(t, want, stolen(pauses, work))
+		require.Equal(t, want, Measured{Watched: time.Hour, Pauses: pauses}.stolen(work))
+	}
+}
+
+func TestHoldsThatAreLongerThanTheMeasurementMeetItsPausesAgain(t *testing.T) {
+	m := Measured{Watched: 100, Pauses: []Moment{{50, 20}}}
+	for work, want := range map[time.Duration]time.Duration{80: 20, 81: 40, 159: 40, 160: 60} {
+		require.Equal(t, want, m.stolen(work), work)
 	}
 }
 

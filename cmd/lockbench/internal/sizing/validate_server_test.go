@@ -18,6 +18,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/redlock"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -113,7 +114,7 @@ func holds(t *testing.T) []check {
 	cfg := bench.Config{Workers: 256, Keys: 256, Rate: 300, Hold: hold, Duration: length, Warmup: 300 * time.Millisecond, Seed: 1}
 	s := sizing.Size(probed(t, addrs, 1, 2*time.Second)(), sizing.Ask{Hold: &hold})
 	short, needed := s.Config, s.Config
-	short.TTL = time.Duration(-math.Log(share)*float64(hold.Mean())/(1-s.Config.Drift)) + 2*time.Millisecond
+	short.TTL = time.Duration(-math.Log(share)*float64(hold.Mean())/(1-redlock.DefaultDrift)) + 2*time.Millisecond
 	short.MasterTimeout = 20 * time.Millisecond
 	needed.TTL = s.Needed
 	k, n := lost(t, cfg, addrs, short)

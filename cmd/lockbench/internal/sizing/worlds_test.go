@@ -81,7 +81,7 @@ var (
 		{name: "lognormal", hold: logNormal},
 		{name: "lognormal, often", hold: logNormal, stalls: often, rto: 10 * time.Second},
 		{name: "lognormal, clustered, from a process", hold: logNormal, stalls: clustered, process: true, rto: 10 * time.Second},
-		{name: "lognormal, one away", hold: logNormal, stalls: oneAway, rto: 10 * time.Second, want: "did not answer some probes"},
+		{name: "lognormal, one away", hold: logNormal, stalls: oneAway, rto: 10 * time.Second},
 		{name: "Pareto", hold: pareto, process: true, rto: 10 * time.Second},
 		{name: "Pareto, often", hold: pareto, stalls: often, rto: 5 * time.Minute},
 		{name: "Pareto, a majority away", hold: pareto, stalls: mostAway, rto: 10 * time.Second},
@@ -99,7 +99,7 @@ var (
 		{name: "an hour, a majority away, rto too short", hold: anHour, kept: true, stalls: mostAway, rto: time.Second, want: "TOO SHORT"},
 		{name: "an hour, far, all stall", hold: anHour, kept: true, stalls: ofAll, way: distant},
 		{name: "an hour, a majority away for long", hold: anHour, kept: true, stalls: []stalls{{every: 6 * time.Minute, lasts: 25 * time.Second, who: []int{0, 2}}},
-			watched: 20 * time.Minute, rto: 5 * time.Minute, fencing: true, want: "MaxTTL is 30s now. First give"},
+			watched: 20 * time.Minute, rto: 5 * time.Minute, fencing: true, want: "MaxTTL is 30s now. First set it to"},
 	}
 )
 
@@ -310,7 +310,7 @@ func (w world) measured(t *testing.T, s seen) sizing.Measured {
 // lost returns how many of the locks are lost on a course of such a length with that lease. A lock that is
 // renewed is held for the whole time.
 func (c *course) lost(cfg sizing.Config, ttl, length time.Duration, locks int) (lost int) {
-	valid := ttl - time.Duration(cfg.Drift*float64(ttl)) - 2*ms
+	valid := ttl - ttl/100 - 2*ms
 	for i := range locks {
 		c.back = [3]time.Duration{}
 		begin := c.free(holder, time.Duration(float64(i)*float64(length)/float64(locks)))
@@ -333,7 +333,7 @@ func (c *course) lost(cfg sizing.Config, ttl, length time.Duration, locks int) (
 // losesRenewed reports whether a renewed lock that was acquired at a time is lost before the end.
 func (c *course) losesRenewed(at, until, timeout, ttl, valid, length time.Duration) bool {
 	for at < length {
-		begin := c.free(holder, at+ttl/3)
+		begin := c.free(holder, at+min(ttl/3, max(until-at-ttl/2, ttl/24))) // sooner if half of the lease is gone
 		if begin >= length {
 			break
 		}
@@ -381,57 +381,58 @@ func requireNear(t *testing.T, want, got time.Duration, text string) {
 	require.InDelta(t, float64(want), float64(got), 0.06*float64(want)+float64(ms), text) // two digits are printed
 }
 
-// Each number and each sentence of an advice is held against the world that it is about.
+// end returns when the measurement ends for those who replay it: before an outage that it saw only in part.
+func (c *course) end(length time.Duration) time.Duration {
+	for _, all := range c.stalls[:holder] {
+		for _, one := range all {
+			if one.At < length && one.At+one.Took > length-5*time.Second {
+				return one.At
+			}
+		}
+	}
+	return length - 5*time.Second
+}
+
+// Each number of an advice is held against the world that it is about.
 func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	const locks, hours = 5000, 5
 	said := 0
-	require.GreaterOrEqual(t, len(worlds), 18)
 	for i, w := range worlds {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
-		length := 20 * time.Second
-		if length = max(w.watched, length); w.process && !w.kept {
+		length := max(w.watched, 20*time.Second)
+		if w.process && !w.kept {
 			length = max(length, 2*time.Minute)
 		}
 		c := w.course(rng, length+hour)
 		saw := c.measure(length)
-		m := w.measured(t, saw)
 		ask := sizing.Ask{RTO: w.rto}
 		if w.given != "" {
 			span, err := bench.ParseSpan(w.given)
 			require.NoError(t, err)
 			ask.Hold = &span
 		}
-		s := sizing.Size(m, ask)
+		s := sizing.Size(w.measured(t, saw), ask)
 		if s.Lacks != "" {
 			require.Contains(t, s.Lacks, w.want, w.name)
 			require.NotEmpty(t, w.want, "%s: %s", w.name, s.Lacks)
-			t.Logf("%-42s %s", w.name, s.Lacks)
 			continue
 		}
 		text := w.name + "\n" + printed(s, ask)
 		require.Contains(t, text, w.want)
-		ttl := s.Config.TTL
+		require.Equal(t, saw.unanswered > 0, strings.Contains(text, "did not answer some probes"), text)
+		ttl, unkept := s.Config.TTL, !s.Config.Renew
 
 		// The setting is what the user allows.
 		if w.rto > 0 {
 			require.LessOrEqual(t, s.Blocks, w.rto, text)
 		}
-		if ttl > s.InUse {
-			require.Greater(t, s.Needed, s.InUse, text)
-			require.Equal(t, ttl, s.Config.MaxTTL, text)
-		}
-		require.GreaterOrEqual(t, s.Config.MaxTTL, s.InUse)
-		require.NoError(t, engine.Config{Masters: []string{"a:1", "b:1", "c:1"}, TTL: ttl, MaxTTL: s.Config.MaxTTL, MasterTimeout: s.Config.MasterTimeout,
-			Drift: s.Config.Drift, RetrySplit: s.Config.RetrySplit, Fencing: s.Config.Fencing}.Validate(), text)
+		require.True(t, ttl <= s.InUse || s.Needed > s.InUse && ttl == s.Config.MaxTTL, text)
+		require.NoError(t, engine.Config{Masters: []string{"a:1", "b:1", "c:1"}, TTL: ttl, MaxTTL: s.Config.MaxTTL, MasterTimeout: s.Config.MasterTimeout, Fencing: s.Config.Fencing}.Validate(), text)
 		require.Equal(t, s.Advised(), strings.Contains(text, "engine.Config{"), text)
 		require.Equal(t, s.Missed, strings.Contains(text, "TOO SHORT"), text)
 
 		// What was seen is what is said.
-		longestPause, unkept := time.Duration(0), !s.Config.Renew
-		for _, p := range saw.pauses {
-			longestPause = max(longestPause, p.Took)
-		}
 		if pause := time.Duration(number(t, text, `\n  pause +(\S+)`)); unkept {
 			most := time.Duration(0) // by brute force, from each place that may be the worst
 			work, within := s.Acquire+s.Hold.Took, *c
@@ -444,25 +445,12 @@ func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
 				requireNear(t, s.Hold.Took, slices.Max(saw.held), text)
 				require.EqualValues(t, len(saw.held), number(t, text, `the longest of ([\d,]+)`), text)
 			}
-			requireNear(t, s.Hold.Took, time.Duration(number(t, text, `\n  hold +(\S+)`)), text)
 		} else {
-			require.GreaterOrEqual(t, float64(pause)*1.06+1, float64(longestPause), text)
+			for _, p := range saw.pauses {
+				require.GreaterOrEqual(t, float64(pause)*1.06+1, float64(p.Took), text)
+			}
 			require.Equal(t, w.process, strings.Contains(text, "not watched"), text)
-			if len(w.stalls) > 0 && !slices.Contains(w.stalls[0].who, 0) {
-				require.NotContains(t, text, "the longest without a quorum", text)
-			}
-		}
-		if within, p := number(t, text, `takes,? (\S+) \(p`), number(t, text, `takes,? \S+ \(p([\d.]+)\)`); !w.process && len(w.stalls) == 0 {
-			n := 0.0
-			for _, row := range saw.rows {
-				if trips := slices.Sorted(slices.Values(row)); float64(trips[1]) <= within*1.05 {
-					n++
-				}
-			}
-			require.GreaterOrEqual(t, 100*n/float64(len(saw.rows)), p-1, text)
-		}
-		if !s.Missed {
-			require.InEpsilon(t, float64(ttl)/float64(s.Needed), number(t, text, `The TTL is ([\d.,]+) times`), 0.1, text)
+			require.False(t, len(w.stalls) > 0 && !slices.Contains(w.stalls[0].who, 0) && strings.Contains(text, "the longest without a quorum"), text)
 		}
 
 		// A crashed holder blocks for no longer than is said, while the masters answer.
@@ -478,52 +466,37 @@ func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
 		}
 
 		// What the measurement shows is not lost with the TTL, nor with what is needed.
-		on := *c
+		on, end := *c, c.end(length)
 		if w.given == "" && !w.kept {
 			on.hold = func(r *rand.Rand) time.Duration { return saw.held[r.IntN(len(saw.held))] }
 		}
-		if w.kept || w.given != "" || unkept {
-			if share := float64(on.lost(s.Config, ttl, length-5*time.Second, 500)) / 500; s.Advised() {
-				require.LessOrEqual(t, share, float64(s.Lost)/float64(s.Replayed)+0.005, text)
-			}
-			least := max(s.Needed, sizing.RoundUp(s.Config.MasterTimeout*11/10+4*ms))
-			if len(w.stalls) == 0 || len(w.stalls[0].who) < 4 { // a stall of all looks like one of the holder, which costs no connections
-				require.LessOrEqual(t, on.lost(s.Config, least, length-5*time.Second, 300), 3, "needed: %s", text)
-			}
-			for s.Config.Renew && length < time.Minute && least > 2*s.Config.MasterTimeout && on.lost(s.Config, least*9/10, length, 100) == 0 {
-				least = least * 9 / 10
-			}
-			require.LessOrEqual(t, s.Needed, 4*least, text)
+		if s.Advised() {
+			require.LessOrEqual(t, float64(on.lost(s.Config, ttl, end, 500))/500, float64(s.Lost)/float64(s.Replayed)+0.005, text)
+		}
+		least := max(s.Needed, sizing.RoundUp(s.Config.MasterTimeout*11/10+4*ms))
+		if len(w.stalls) == 0 || len(w.stalls[0].who) < 4 { // a stall of all looks like one of the holder, which costs no connections
+			require.LessOrEqual(t, on.lost(s.Config, least, end, 300), 3, "needed: %s", text)
 		}
 
 		// What comes after it is within the bound.
-		outcome, bound, within := "", "none", true
-		if s.Missed {
-			outcome = "too short"
-		} else if unkept {
-			next := w.course(rng, hour)
-			share := float64(next.lost(s.Config, ttl, hour-time.Minute, locks)) / locks
-			most := number(t, text, `at most ([\d.]+)% of the locks`) / 100
-			within = share <= most
-			outcome, bound = fmt.Sprintf("%.4f%%", 100*share), fmt.Sprintf("%.3g%%", 100*most)
-		} else {
-			lost := 0
+		lost, most := 0.0, math.Inf(1)
+		switch {
+		case s.Missed:
+		case unkept:
+			lost = float64(w.course(rng, hour).lost(s.Config, ttl, hour-time.Minute, locks)) / locks
+			most = number(t, text, `at most ([\d.]+)% of the locks`) / 100
+		default:
 			for range hours {
-				lost += w.course(rng, hour+time.Minute).lost(s.Config, ttl, hour, 1)
+				lost += float64(w.course(rng, hour+time.Minute).lost(s.Config, ttl, hour, 1))
 			}
-			every := time.Duration(number(t, text, `comes at most every (\S+)\.\n`))
-			within = float64(lost) <= hours*hour.Seconds()/every.Seconds()
-			outcome, bound = fmt.Sprintf("%d in %d h", lost, hours), "1 in "+every.String()
-			if strings.HasPrefix(w.name, "an hour, rarely") {
-				require.Zero(t, lost, text)
-			}
+			most = float64(hours*hour) / number(t, text, `comes less than once in (\S+);`)
+			require.False(t, strings.HasPrefix(w.name, "an hour, rarely") && lost > 0, text)
 		}
-		if within {
+		if lost <= most {
 			said++
 		} else {
 			t.Log("OUTSIDE ", text)
 		}
-		t.Logf("%-42s rto %-6s TTL %6s  needed %6s  lost %-11s bound %s", w.name, map[bool]string{true: "none", false: w.rto.String()}[w.rto == 0], ttl, s.Needed, outcome, bound)
 	}
-	require.Less(t, len(worlds)-said, 3, "a bound is right in 95 of 100")
+	require.Less(t, len(worlds)-said, 3, "a bound is right in 95 of 100, and one world is refused")
 }

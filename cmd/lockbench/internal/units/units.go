@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"time"
 
 	"muxlock/bench"
 )
@@ -20,6 +22,14 @@ func Duration(ns float64) string {
 		return Digits(ns/1e3) + "us"
 	}
 	return Digits(ns) + "ns"
+}
+
+// Exact writes a time in one unit, with all its digits, as flags take it.
+func Exact(d time.Duration) string {
+	if d >= time.Second {
+		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+	}
+	return strings.Replace(d.String(), "µ", "u", 1)
 }
 
 // Digits writes three significant digits, or all digits before the point.
