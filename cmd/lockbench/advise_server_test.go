@@ -284,7 +284,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		"advise --from " + dir + "/missing":              dir + "/missing: no such file",
 		"advise --from " + dir:                           "directory",
 		"advise --from=":                                 "the name of the file to size from is empty",
-		"advise --from " + newer:                         newer + ": is not what engine.Engine.Measured returns",
+		"advise --from " + newer:                         newer + ": is of version 0, and not 1: not what engine.Engine.Measured returns",
 		"advise --from " + grouped:                       grouped + ": is of several groups",
 		"advise --from " + off:                           "Config.Measure",
 		"advise --from " + off + " " + off:               "give one of them",

@@ -128,7 +128,7 @@ func TestATrialDrawsTheHoldsOfTheFile(t *testing.T) {
 	}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.Var(plan.Span{Span: new(bench.Span)}, "hold", "")
-	for text, want := range map[string]string{`{"version":1,"span_ns":5,"masters":["a:1"]}`: "nothing was acquired", `{"a":1}`: "is not what engine.Engine.Measured returns"} {
+	for text, want := range map[string]string{`{"version":1,"span_ns":5,"masters":["a:1"]}`: "nothing was acquired", `{"a":1}`: "not what engine.Engine.Measured returns"} {
 		file := filepath.Join(dir, "other")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		require.ErrorContains(t, fs.Set("hold", "file:"+file), want)

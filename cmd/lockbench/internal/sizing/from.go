@@ -119,10 +119,8 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 	switch err := json.Unmarshal(text, &p); {
 	case err != nil:
 		return p, fmt.Errorf("is not what engine.Engine.Measured returns: %w", err)
-	case p.Version == 0:
-		return p, errors.New("is not what engine.Engine.Measured returns, or its engine had no Config.Measure")
 	case p.Version != 1:
-		return p, fmt.Errorf("was made by a newer engine: version %d, this one knows 1", p.Version)
+		return p, fmt.Errorf("is of version %d, and not 1: not what engine.Engine.Measured returns, or without Config.Measure, or of another engine", p.Version)
 	case len(p.Masters) == 0 || p.Span <= 0:
 		return p, errors.New("is damaged: it has no masters or no span_ns")
 	}

@@ -257,8 +257,8 @@ func TestFileOfAProcessIsReadIfItIsOne(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	for text, change := range map[string]func(*engine.Measurements){
 		"":                                  func(*engine.Measurements) {},
-		"its engine had no Config.Measure":  func(p *engine.Measurements) { p.Version = 0 },
-		"a newer engine: version 2":         func(p *engine.Measurements) { p.Version = 2 },
+		"without Config.Measure":            func(p *engine.Measurements) { p.Version = 0 },
+		"is of version 2, and not 1":        func(p *engine.Measurements) { p.Version = 2 },
 		"it has no masters or no span_ns":   func(p *engine.Measurements) { p.Span = 0 },
 		"is damaged: it has no masters":     func(p *engine.Measurements) { p.Masters = nil },
 		"is not what engine.Engine.Measure": nil,

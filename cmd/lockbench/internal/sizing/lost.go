@@ -98,7 +98,8 @@ func (m Measured) bounds(s Sizes, unkept Times) (share float64, every time.Durat
 // lacks says what to measure first; empty: nothing.
 func (m Measured) lacks(s Sizes, attempts Times) string {
 	_, quorum := attempts.Quantile(0.1)
-	c := clocksOf(m.Clocks)
+	worst, jump := m.clocks()
+	ttl := float64(max(s.Config.TTL, s.Needed))
 	switch lost := float64(s.Lost) / replays; {
 	case m.Invalid != "":
 		return "the measurement is not valid, measure again: " + m.Invalid
@@ -106,8 +107,8 @@ func (m Measured) lacks(s Sizes, attempts Times) string {
 		return fmt.Sprintf("%d acquires or round trips show no percentile: measure until there are %d", attempts.n, few)
 	case !quorum:
 		return "a tenth of the probes found no quorum: mend the masters, then measure"
-	case !c.allowed(max(s.Config.TTL, s.Needed)):
-		return fmt.Sprintf("a clock of the masters is off by up to %.0f ppm, or jumped by %s, and Drift allows for %g: mend it, then measure", math.Ceil(c.worst), c.jump.Round(time.Millisecond), redlock.DefaultDrift)
+	case worst*1e-6*ttl+float64(jump) > redlock.DefaultDrift*ttl:
+		return fmt.Sprintf("a clock of the masters is off by up to %.0f ppm, or jumped by %s, and Drift allows for %g: mend it, then measure", math.Ceil(worst), jump.Round(time.Millisecond), redlock.DefaultDrift)
 	case lost >= mostLost && !s.Missed: // by such holds alone
 		return fmt.Sprintf("%.3g%% of the locks were not released when the measurement ended: measure for longer than they are held, or give --hold", 100*lost)
 	}

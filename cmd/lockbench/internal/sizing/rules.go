@@ -36,15 +36,15 @@ func (r rules) kept(block time.Duration) time.Duration {
 
 // farthest returns the farthest quantile that the samples show, and its percentile. Times many times the
 // median are of an outage.
-func farthest(t Times) (p Part, percentile float64) {
+func farthest(t Times) (most time.Duration, percentile float64) {
 	median, _ := t.Quantile(0.5)
 	t = t.upTo(max(outageTrips*median, LeastTimeout))
 	for _, beyond := range []float64{0.5, 0.1, 0.01, 0.001} {
 		if took, ok := t.Quantile(beyond); ok && (t.Shows(beyond) || percentile == 0) {
-			p, percentile = Part{Took: took, N: t.n}, 100-100*beyond
+			most, percentile = took, 100-100*beyond
 		}
 	}
-	return p, percentile
+	return most, percentile
 }
 
 // farthestMaster returns the median trip to the farthest of the masters that answer most probes. With as
@@ -72,29 +72,20 @@ func plain(d time.Duration, up bool) time.Duration {
 	last := time.Duration(0)
 	for ten := time.Millisecond / 10; ; ten *= 10 {
 		for _, steps := range []time.Duration{10, 15, 20, 30, 50, 70} {
-			switch one := steps * ten; {
-			case up && one >= d:
+			one := steps * ten
+			if up && one >= d {
 				return one
-			case !up && one > d:
-				return last
-			default:
-				last = one
 			}
+			if one > d {
+				return last
+			}
+			last = one
 		}
 	}
 }
 
 // RoundUp rounds up to two digits, which are whole ms from 10 ms on.
 func RoundUp(d time.Duration) time.Duration {
-	step := stepOf(d)
+	step := time.Duration(math.Pow10(max(int(math.Log10(float64(max(d, 1))))-1, 0)))
 	return (d + step - 1) / step * step
-}
-
-// roundDown rounds down to two digits and whole ms.
-func roundDown(d time.Duration) time.Duration {
-	return max(d/stepOf(d)*stepOf(d), 0).Truncate(time.Millisecond)
-}
-
-func stepOf(d time.Duration) time.Duration {
-	return time.Duration(math.Pow10(max(int(math.Log10(float64(max(d, 1))))-1, 0)))
 }

@@ -66,7 +66,7 @@ type Sizes struct {
 	Pause   Part          `json:"pause"`      // all pauses in such a hold; renewed: the longest pause
 	Outage  Part          `json:"outage"`     // of the masters, with pauses beside it; N is 0 if nobody probed them
 	Clocks  time.Duration `json:"clocks_ns"`
-	Quorum  Part          `json:"quorum"`            // until a quorum answered, at percentile QuorumP
+	Quorum  time.Duration `json:"quorum_ns"`         // until a quorum answered, at percentile QuorumP
 	QuorumP float64       `json:"quorum_percentile"` // 99.9
 	OneDown time.Duration `json:"one_down_ns"`       // median trip to the farthest master that answers most probes
 	Trip    time.Duration `json:"trip_ns"`           // median time of a quorum
@@ -118,13 +118,13 @@ func Size(m Measured, ask Ask) Sizes {
 // rules finds MasterTimeout, what follows from it, and the longest TTL that the RTO allows.
 func (s *Sizes) rules(m Measured, ask Ask, attempts Times) rules {
 	r := rules{handed: m.HandOvers.Longest()}
-	s.Slowest = clocksOf(m.Clocks).worst
+	s.Slowest, _ = m.clocks()
 	s.Quorum, s.QuorumP = farthest(attempts)
 	s.Trip, _ = attempts.Quantile(0.5)
 	s.OneDown = m.farthestMaster()
 	least := max(LeastTimeout, plain(margin*s.Trip, true))
 	most := max(plain(min(cmp.Or(ask.RTO, defaultTTL), s.InUse)/timeoutOfTTL, false), least)
-	r.quorum, r.timeout = s.Quorum.Took, min(max(plain(margin*max(s.Quorum.Took, s.OneDown), true), least), most)
+	r.quorum, r.timeout = s.Quorum, min(max(plain(margin*max(s.Quorum, s.OneDown), true), least), most)
 	r.acquire = r.timeout
 	if m.Fencing {
 		r.acquire *= 2 // some fences take a second round trip
@@ -134,7 +134,7 @@ func (s *Sizes) rules(m Measured, ask Ask, attempts Times) rules {
 	if m.Shared {
 		r.acquire += redlock.DefaultHandOverTime // a longer one shows in m.HandOvers alone
 	}
-	s.Allowed = roundDown(time.Duration(float64(ask.RTO-r.next)/(1+redlock.DefaultDrift)) - time.Millisecond)
+	s.Allowed = max(time.Duration(float64(ask.RTO-r.next)/(1+redlock.DefaultDrift))-time.Millisecond, 0).Truncate(time.Millisecond)
 	return r
 }
 

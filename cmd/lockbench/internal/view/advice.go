@@ -18,7 +18,7 @@ func (b *Blocks) advice(a *result.Advice) {
 	c := a.Config
 	b.Line("Measured: muxlock on %d masters, for %s.", a.Masters, short(a.Watched))
 	if a.Missed {
-		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", short(a.Ask.RTO), short(a.Allowed), short(a.Needed))
+		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", short(a.Ask.RTO), units.Exact(a.Allowed), short(a.Needed))
 		b.Line("Allow --rto %s or more, or change %s.", short(a.Enough), takesMost(a))
 	}
 	b.settings(a)
@@ -86,7 +86,7 @@ func (b *Blocks) settings(a *result.Advice) {
 	if c.MaxTTL > a.InUse {
 		most = "raised"
 	}
-	slow, took := a.Quorum.Took, fmt.Sprintf("%g%% of quorums answer within %s", a.QuorumP, short(a.Quorum.Took))
+	slow, took := a.Quorum, fmt.Sprintf("%g%% of quorums answer within %s", a.QuorumP, short(a.Quorum))
 	if a.OneDown > slow {
 		slow, took = a.OneDown, "the farthest master's median is "+short(a.OneDown)
 	}
@@ -95,7 +95,7 @@ func (b *Blocks) settings(a *result.Advice) {
 	case c.MasterTimeout == sizing.LeastTimeout:
 		timeout = "the least advised: "
 	case c.MasterTimeout < 2*slow:
-		timeout = "limited by the TTL: "
+		timeout = "capped by the TTL: "
 	}
 	clocks := "no clock was compared"
 	if a.Slowest > 0 {
@@ -117,8 +117,8 @@ func (b *Blocks) needed(a *result.Advice) {
 	if a.Config.Fencing {
 		acquire = "twice MasterTimeout"
 	}
-	if acquire += ": a longer one fails"; a.Shared {
-		acquire += "; and hand-overs in the process"
+	if a.Shared {
+		acquire += ", and hand-overs in the process"
 	}
 	if a.Ask.Hold != nil {
 		hold += " drawn from " + a.Ask.Hold.String()
@@ -127,7 +127,7 @@ func (b *Blocks) needed(a *result.Advice) {
 		hold += fmt.Sprintf("; %s more were not released", units.Number(a.Open))
 	}
 	b.Line("The TTL must be at least %s (rounded up), if the longest come together:", short(a.Needed))
-	b.part("acquire", short(a.Acquire), acquire)
+	b.part("acquire", short(a.Acquire), acquire+": a longer one fails")
 	b.part("hold", short(a.Hold.Took), hold)
 	b.part("pause", short(a.Pause.Took), pause(a, "the most that pauses of the process added to so long a hold"))
 	b.part("clocks", short(a.Clocks), "Drift x "+short(a.Needed)+", and 2ms")

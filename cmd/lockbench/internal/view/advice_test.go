@@ -122,7 +122,7 @@ func TestAnAdviceThatMissesSaysThatFirstAndWhatToChange(t *testing.T) {
 	m.Pauses[0].Took = 5 * time.Second
 	text := advised(t, m, "1h", "3s", 0)
 	require.True(t, strings.HasPrefix(text, `Measured: muxlock on 3 masters, for 15s.
-TOO SHORT: --rto 3s allows a TTL of 2.8s at most, and 8.2s is needed.
+TOO SHORT: --rto 3s allows a TTL of 2.882s at most, and 8.2s is needed.
 Allow --rto 8.4s or more, or change what pauses the holder.
   TTL               2s  largest of 1, 1.5, 2, 3, 5, 7, 10... within --rto 3s
 `), text)
@@ -173,10 +173,10 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: far(), hold: "20ms", rto: "1s", want: "or change the way to the masters.\n", not: "engine.Config"},
 		{m: far(), rto: "1h", want: "acquire     4s  twice MasterTimeout: a longer one fails\n"},
 		{m: far(), rto: "1h", want: "MasterTimeout     2s  about double: the farthest master's median is 910ms\n"},
-		{m: far(), rto: "6s", want: "MasterTimeout     1s  limited by the TTL: the farthest master's median is 910ms\n"},
+		{m: far(), rto: "6s", want: "MasterTimeout     1s  capped by the TTL: the farthest master's median is 910ms\n"},
 		{m: far(), rto: "1h", want: "\nmaster a:1 did not answer some probes\n"},
 		{m: far(), rto: "1h", want: "engine.Config{Masters: masters, Fencing: true,\n"},
-		{m: change(near(), func(m *sizing.Measured) { m.Shared = true }), want: "acquire   70ms  MasterTimeout: a longer one fails; and hand-overs in the process\n"},
+		{m: change(near(), func(m *sizing.Measured) { m.Shared = true }), want: "acquire   70ms  MasterTimeout, and hand-overs in the process: a longer one fails\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
 			want: "MaxTTL           70s  raised; a restarted master has no vote for 71.71s\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
