@@ -118,7 +118,7 @@ func (b *Blocks) needed(a *result.Advice) {
 		acquire = "twice MasterTimeout"
 	}
 	if a.Shared {
-		acquire += ", and hand-overs in the process"
+		acquire += ", and hand-overs"
 	}
 	if a.Ask.Hold != nil {
 		hold += " drawn from " + a.Ask.Hold.String()

@@ -176,7 +176,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: far(), rto: "6s", want: "MasterTimeout     1s  capped by the TTL: the farthest master's median is 910ms\n"},
 		{m: far(), rto: "1h", want: "\nmaster a:1 did not answer some probes\n"},
 		{m: far(), rto: "1h", want: "engine.Config{Masters: masters, Fencing: true,\n"},
-		{m: change(near(), func(m *sizing.Measured) { m.Shared = true }), want: "acquire   70ms  MasterTimeout, and hand-overs in the process: a longer one fails\n"},
+		{m: change(near(), func(m *sizing.Measured) { m.Shared = true }), want: "acquire   70ms  MasterTimeout, and hand-overs: a longer one fails\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
 			want: "MaxTTL           70s  raised; a restarted master has no vote for 71.71s\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
