@@ -25,10 +25,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -38,7 +36,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
-	"muxlock/internal/child"
 	"muxlock/internal/usage"
 )
 
@@ -54,6 +51,7 @@ func main() {
 	// and folders removed first.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
+	subprocess.Serve(ctx)
 	cmd, err := root().ExecuteContextC(ctx)
 	code, quiet := exitCode(err)
 	if err != nil && !quiet {
@@ -109,21 +107,8 @@ func root() *cobra.Command {
 		chaosCommand(),
 		reportCommand(),
 		mastersCommand(),
-		childCommand(),
 	)
 	return cmd
-}
-
-// childCommand is for the processes that lockbench starts of itself.
-func childCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: child.Command, Hidden: true,
-		ValidArgs: slices.Sorted(maps.Keys(subprocess.Serve)),
-		Args:      usage.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return subprocess.Serve[args[0]](cmd.Context(), os.Stdin, os.Stdout)
-		},
-	}
 }
 
 // plain returns an error's text in terms of the command line: "--workers must be ...".

@@ -1,9 +1,15 @@
 package faults_test
 
 import (
+	"context"
 	"testing"
 
-	"muxlock/cmd/lockbench/internal/subprocesstest"
+	"go.uber.org/goleak"
+
+	"muxlock/cmd/lockbench/internal/subprocess"
 )
 
-func TestMain(m *testing.M) { subprocesstest.Main(m) }
+func TestMain(m *testing.M) {
+	subprocess.Serve(context.Background())
+	goleak.VerifyTestMain(m)
+}

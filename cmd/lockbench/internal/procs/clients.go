@@ -31,12 +31,12 @@ func (r *Runner) Replace(number int) error {
 	o := r.options
 	o.NewMasters, o.Joins = false, true // the masters have granted locks
 	for r.ctx.Err() == nil {
-		p, err := r.spawn(number)
-		if err != nil {
-			return err
-		}
-		if r.open(r.ctx, p, o) != nil || r.ready(p, true) != nil {
+		p, err := r.open(r.ctx, number, o)
+		if err == nil && r.ready(p, true) != nil {
 			p.end()
+			p = nil
+		}
+		if p == nil {
 			time.Sleep(retryPause)
 			continue
 		}

@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,10 +92,10 @@ type process struct {
 // Open starts the processes. It returns when all have opened their locker, or with the error of
 // the first that cannot.
 func Open(ctx context.Context, impls []string, o rivals.Options, procs int) (_ *Runner, err error) {
-	r := &Runner{impls: impls, options: o}
+	r := &Runner{impls: impls, options: o, procs: make([]*process, procs)}
 	defer func() {
 		if err != nil {
-			r.kill()
+			r.procs = slices.DeleteFunc(r.procs, func(p *process) bool { return p == nil })
 			err = errors.Join(err, r.Close())
 		}
 	}()
@@ -104,35 +105,32 @@ func Open(ctx context.Context, impls []string, o rivals.Options, procs int) (_ *
 	if err := os.Remove(r.table.Name()); err != nil {
 		return nil, err
 	}
-	for number := range procs {
-		p, err := r.spawn(number)
-		if err != nil {
-			return nil, err
-		}
-		r.procs = append(r.procs, p)
-	}
-	var g errgroup.Group
-	for _, p := range r.procs {
-		g.Go(func() error { return r.open(ctx, p, o) })
+	g, ctx := errgroup.WithContext(ctx)
+	for number := range r.procs {
+		g.Go(func() (err error) {
+			r.procs[number], err = r.open(ctx, number, o)
+			return err
+		})
 	}
 	return r, g.Wait()
 }
 
-func (r *Runner) spawn(number int) (*process, error) {
+// open starts a process. It returns when the process has opened its locker.
+func (r *Runner) open(ctx context.Context, number int, o rivals.Options) (*process, error) {
 	t, err := child.Talk(os.Stderr, []*os.File{r.table}, Process)
 	if err != nil {
 		return nil, err
 	}
-	return &process{t, json.NewDecoder(t.Out), number}, nil
-}
-
-// open returns when a process has opened its locker.
-func (r *Runner) open(ctx context.Context, p *process, o rivals.Options) error {
+	p := &process{t, json.NewDecoder(t.Out), number}
 	defer context.AfterFunc(ctx, func() { _ = p.Process.Kill() })() // a child that opens does not read its input
 	if o.From != "" {
-		o.From = faultproxy.ClientAddr(p.number)
+		o.From = faultproxy.ClientAddr(number)
 	}
-	return p.ask(job{r.impls[p.number%len(r.impls)], o})
+	if err := p.ask(job{r.impls[number%len(r.impls)], o}); err != nil {
+		p.end()
+		return nil, err
+	}
+	return p, nil
 }
 
 // Run follows the rules of bench.Run. When a process dies, Run ends the others and returns no
@@ -157,7 +155,7 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	if err := ready.Wait(); err != nil {
 		return nil, err
 	}
-	progress := newProgress(len(r.procs), cfg.Progress)
+	progress := newProgress(len(r.procs), cfg)
 	parts := make([]*bench.Part, len(r.procs))
 	r.mu.Lock()
 	r.ctx, r.beginAt = gctx, bench.Monotonic()+int64(lead)
@@ -190,8 +188,10 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 // Close ends the processes and waits until they are gone.
 func (r *Runner) Close() error {
 	r.endInput()
-	timer := time.AfterFunc(closeLimit, r.kill)
-	defer timer.Stop()
+	for _, p := range r.procs {
+		timer := time.AfterFunc(closeLimit, func() { _ = p.Process.Kill() })
+		defer timer.Stop()
+	}
 	for _, p := range r.procs {
 		<-p.Done
 		p.Out.Close()
@@ -207,12 +207,6 @@ func (r *Runner) endInput() {
 	defer r.mu.Unlock()
 	for _, p := range r.procs {
 		p.In.Close()
-	}
-}
-
-func (r *Runner) kill() {
-	for _, p := range r.procs {
-		_ = p.Process.Kill()
 	}
 }
 

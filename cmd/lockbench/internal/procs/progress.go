@@ -1,7 +1,6 @@
 package procs
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -10,52 +9,43 @@ import (
 	"muxlock/bench"
 )
 
-// progress merges the reports of all processes about the same second.
+// progress merges the reports of all processes about the same second. Its times count from the start of the measured
+// time; those of the warm-up are negative.
 type progress struct {
-	show func(bench.Progress) // may be nil
+	bench.Config
 
-	mu   sync.Mutex // guards the following, and show
-	last []moment   // of the latest report, by process
-	seen map[moment]bench.Progress
+	mu   sync.Mutex      // guards the following, and Progress
+	last []time.Duration // of the latest report, by process
+	seen map[time.Duration]bench.Progress
 }
 
-type moment struct {
-	measured bool // not in the warm-up
-	at       time.Duration
-}
-
-func (m moment) compare(to moment) int {
-	if m.measured != to.measured {
-		return map[bool]int{false: -1, true: 1}[m.measured]
-	}
-	return cmp.Compare(m.at, to.at)
-}
-
-func newProgress(procs int, show func(bench.Progress)) *progress {
-	return &progress{show: show, last: make([]moment, procs), seen: map[moment]bench.Progress{}}
+func newProgress(procs int, cfg bench.Config) *progress {
+	return &progress{Config: cfg, last: slices.Repeat([]time.Duration{-cfg.Warmup - 1}, procs), seen: map[time.Duration]bench.Progress{}}
 }
 
 // add shows a second when every process has reported it or a later one, with the worst p99 of them. One that is
 // killed or stopped may never report a second.
 func (g *progress) add(number int, p bench.Progress) {
-	if g.show == nil || p.Elapsed > 0 && p.Point.TS == 0 { // the last report is about no second
+	if g.Progress == nil || p.Elapsed > 0 && p.Point.TS == 0 { // the last report is about no second
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	when := moment{!p.Warmup, p.Elapsed}
+	when := p.Elapsed
+	if p.Warmup {
+		when -= g.Warmup
+	}
 	g.last[number] = when
 	if sum, ok := g.seen[when]; ok {
 		p.Point.Add(sum.Point)
 		p.Point.P99Ns = max(p.Point.P99Ns, sum.Point.P99Ns)
 	}
 	g.seen[when] = p
-	over := slices.MinFunc(g.last, moment.compare)
-	for _, when := range slices.SortedFunc(maps.Keys(g.seen), moment.compare) {
-		if when.compare(over) > 0 {
+	for _, when := range slices.Sorted(maps.Keys(g.seen)) {
+		if when > slices.Min(g.last) {
 			return
 		}
-		g.show(g.seen[when])
+		g.Progress(g.seen[when])
 		delete(g.seen, when)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // The second process is killed before it reports its second second, and another takes its place.
 func TestProgressHasTheSecondsOfAKilledProcess(t *testing.T) {
 	var shown []bench.Point
-	g := newProgress(2, func(p bench.Progress) { shown = append(shown, p.Point) })
+	g := newProgress(2, bench.Config{Warmup: time.Second, Progress: func(p bench.Progress) { shown = append(shown, p.Point) }})
 	report := func(number int, warmup bool, seconds, cycles int64) {
 		g.add(number, bench.Progress{
 			Warmup: warmup, Elapsed: time.Duration(seconds) * time.Second, Point: bench.Point{TS: float64(seconds), Cycles: cycles, P99Ns: cycles},

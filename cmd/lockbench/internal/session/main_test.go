@@ -1,13 +1,14 @@
 package session
 
 import (
+	"context"
 	"os"
 	"testing"
 
-	"muxlock/cmd/lockbench/internal/subprocesstest"
+	"muxlock/cmd/lockbench/internal/subprocess"
 )
 
 func TestMain(m *testing.M) {
-	subprocesstest.Serve() // a fault's delay needs a subprocess
+	subprocess.Serve(context.Background()) // a fault's delay needs a subprocess
 	os.Exit(m.Run())
 }
