@@ -18,6 +18,36 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 )
 
+// chaos runs lockbench chaos, which finds nothing, and returns its document and the faults in it.
+func chaos(t *testing.T, line string) (doc map[string]any, faults []map[string]any) {
+	t.Helper()
+	needServer(t)
+	history := filepath.Join(t.TempDir(), "history.ndjson")
+	stdout, stderr, code := lockbench(t, append(words("chaos -o json -q --history "+history), words(line)...)...)
+	requireMeasured(t, code, stderr)
+	require.NotContains(t, stderr, "chaos: seed", "-q")
+	require.NoFileExists(t, history)
+	doc = requireFields(t, stdout)
+	list, _ := at(doc["results"].([]any)[0], "faults")
+	for _, f := range list.([]any) {
+		faults = append(faults, f.(map[string]any))
+	}
+	require.NotEmpty(t, faults)
+	return doc, faults
+}
+
+// planned returns the plan of a command line of chaos.
+func planned(t *testing.T, line string) *plan.Plan {
+	t.Helper()
+	var f chaosFlags
+	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
+	f.declare(fs)
+	require.NoError(t, fs.Parse(words(line)))
+	p, err := f.plan(fs)
+	require.NoError(t, err)
+	return p
+}
+
 // The negative control: a lock that its server forgets is held twice, and chaos finds it.
 func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	t.Parallel()
@@ -52,42 +82,28 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 
 func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	history := filepath.Join(t.TempDir(), "history.ndjson")
 	page := filepath.Join(t.TempDir(), "page.html")
-	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json", "-q", "--html", page) // .ci/prove plays more
-	requireMeasured(t, code, stderr)
-	require.Contains(t, read(t, page), "<h1>lockbench chaos")
-	require.Contains(t, read(t, page), "--faults delay,stop,kill,restart,cut")
-	require.Contains(t, read(t, page), "ttl 500ms  fencing")
-	require.Empty(t, stderr, "-q")
-	doc := requireFields(t, stdout)
+	doc, _ := chaos(t, "--duration 4s --html "+page) // .ci/prove plays more
+	for _, want := range []string{"<h1>lockbench chaos", "--faults delay,stop,kill,restart,cut", "ttl 500ms  fencing"} {
+		require.Contains(t, read(t, page), want)
+	}
 	require.Positive(t, number(t, doc, "totals.acquired"))
 	require.Zero(t, number(t, doc, "safety.overlaps"))
 	require.Equal(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
 	require.Zero(t, number(t, doc, "safety.fence_violations"))
-	faults, _ := at(doc["results"].([]any)[0], "faults")
-	require.NotEmpty(t, faults)
 	command, _ := at(doc, "config.command")
 	require.Equal(t, "chaos", command)
 	kinds, _ := at(doc, "config.fault_kinds")
 	require.Len(t, kinds, 13, "a page shows them again")
-	require.NoFileExists(t, history)
 }
 
 // A majority of masters forgets the lock, one after another, and another process waits for it all the time.
 func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	args := []string{"chaos", "--local", "3", "--workers", "2", "--procs", "2", "--faults", "restart", "--fencing=false", "--ttl", "2s", "--duration", "12s", "--seed", "3",
-		"--history", filepath.Join(t.TempDir(), "history.ndjson")}
-	stdout, stderr, code := lockbench(t, append(args, "-o", "json", "-q")...)
-	requireMeasured(t, code, stderr)
-	doc := requireFields(t, stdout)
+	doc, faults := chaos(t, "--local 3 --workers 2 --procs 2 --faults restart --fencing=false --ttl 2s --duration 12s --seed 3")
 	failed := map[any]bool{}
-	faults, _ := at(doc["results"].([]any)[0], "faults")
-	for _, f := range faults.([]any) {
-		failed[f.(map[string]any)["master"]] = true
+	for _, f := range faults {
+		failed[f["master"]] = true
 	}
 	require.Greater(t, len(failed), 1, "a majority")
 	require.Positive(t, number(t, doc, "kept.held"))
@@ -97,20 +113,16 @@ func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
 func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	_, stderr, code := lockbench(t, "chaos", "--local", "1", "--procs", "1", "--workers", "1", "--keys", "1", "--hold", "100ms", "--fencing=false", "--faults", "delay",
-		"--duration", "2s", "-q", "--history", filepath.Join(t.TempDir(), "history.ndjson"))
+	_, stderr, code := lockbench(t, words("chaos --local 1 --procs 1 --workers 1 --keys 1 --hold 100ms --fencing=false --faults delay --duration 2s -q --history "+
+		filepath.Join(t.TempDir(), "history.ndjson"))...)
 	require.Equal(t, exitNotValid, code, stderr)
 	require.Contains(t, stderr, "are no base for an audit")
 }
 
 func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 	t.Parallel()
-	needServer(t)
 	for op, allFenced := range map[string]bool{"read-write:80": false, "permit:3": true} { // readers have no fence
-		stdout, stderr, code := lockbench(t, "chaos", "--op", op, "--local", "3", "--procs", "3", "--workers", "4", "--duration", "3s", "--seed", "1", "-o", "json", "-q",
-			"--history", filepath.Join(t.TempDir(), "history.ndjson"))
-		requireMeasured(t, code, stderr)
-		doc := requireFields(t, stdout)
+		doc, _ := chaos(t, "--local 3 --procs 3 --workers 4 --duration 3s --seed 1 --op "+op)
 		require.Positive(t, number(t, doc, "totals.fenced"), op)
 		require.Equal(t, allFenced, number(t, doc, "totals.acquired") == number(t, doc, "totals.fenced"), op)
 	}
@@ -119,21 +131,14 @@ func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 // Pauses are longer than leases, too: then the holder's lease ends without it.
 func TestChaosStopsAndKillsClients(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--faults", "pause,crash", "--procs", "3", "--workers", "4", "--duration", "5s", "--seed", "1", "-o", "json", "-q",
-		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
-	requireMeasured(t, code, stderr)
-	doc := requireFields(t, stdout)
-	seen := map[string]int{}
-	faults, _ := at(doc["results"].([]any)[0], "faults")
-	for _, f := range faults.([]any) {
-		seen[f.(map[string]any)["kind"].(string)]++
+	doc, faults := chaos(t, "--local 3 --faults pause,crash --procs 3 --workers 4 --duration 5s --seed 1")
+	seen := map[any]bool{}
+	for _, f := range faults {
+		seen[f["kind"]] = true
 	}
-	require.Positive(t, seen["pause"])
-	require.Positive(t, seen["crash"])
+	require.Equal(t, map[any]bool{"pause": true, "crash": true}, seen)
 	require.Positive(t, number(t, doc, "kept.held"))
 	require.Equal(t, number(t, doc, "kept.lost_stopped"), number(t, doc, "kept.lost"), "no master failed")
-	require.Len(t, seen, 2)
 	require.Positive(t, number(t, doc, "totals.acquired"))
 	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
 	require.Len(t, shares, 3)
@@ -142,14 +147,8 @@ func TestChaosStopsAndKillsClients(t *testing.T) {
 // The masters vote for nobody new in the first five seconds. The old process ends all the same.
 func TestACrashDoesNotWaitForVotes(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--procs", "2", "--fencing=false", "--faults", "crash", "--ttl", "4s", "--duration", "10s", "--seed", "4",
-		"-o", "json", "-q", "--history", filepath.Join(t.TempDir(), "history.ndjson"))
-	requireMeasured(t, code, stderr)
-	faults, _ := at(requireFields(t, stdout)["results"].([]any)[0], "faults")
-	require.NotEmpty(t, faults)
-	crash := faults.([]any)[0].(map[string]any)
-	require.Less(t, crash["to_s"].(float64), crash["from_s"].(float64)+4)
+	_, faults := chaos(t, "--local 3 --procs 2 --fencing=false --faults crash --ttl 4s --duration 10s --seed 4")
+	require.Less(t, faults[0]["to_s"].(float64), faults[0]["from_s"].(float64)+4)
 }
 
 // Without a lock, the processes of a run overlap; a crash of one does not hide it.
@@ -178,11 +177,7 @@ func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
 
 func TestStrangersLockTheSameNamesInOneRun(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--impl", "muxlock,redsync-rueidis", "--ttl", "2s", "--duration", "5s", "--seed", "1", "-o", "json", "-q",
-		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
-	requireMeasured(t, code, stderr)
-	doc := requireFields(t, stdout)
+	doc, _ := chaos(t, "--local 3 --impl muxlock,redsync-rueidis --ttl 2s --duration 5s --seed 1")
 	require.Len(t, doc["results"], 1)
 	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
 	for _, share := range shares.([]any) {
@@ -202,12 +197,7 @@ func TestChaosDrawsWhatTheLocksAreToSurvive(t *testing.T) {
 		"--impl muxlock,redsync-goredis": "delay,stop,cut,blackhole,full,deny,pause,crash",
 		"--faults flush --fencing=false": "flush",
 	} {
-		var f chaosFlags
-		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
-		f.declare(fs)
-		require.NoError(t, fs.Parse(words(line)))
-		p, err := f.plan(fs)
-		require.NoError(t, err)
+		p := planned(t, line)
 		if runtime.GOOS != "linux" {
 			want = strings.Replace(want, "blackhole,", "", 1)
 		}
@@ -227,21 +217,8 @@ func TestCtrlCEndsChaosInOrder(t *testing.T) {
 // Chaos always leaves a majority if there are several masters. Then a time without locks is a finding;
 // otherwise it is no fault of the lock.
 func TestATimeWithoutLocksIsExpectedOnlyWhereFaultsTakeTooManyMasters(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want bool
-	}{
-		{[]string{"--duration", "20s", "--seed", "1"}, false},
-		{[]string{"--duration", "20s", "--seed", "1", "--impl", "redislock"}, true},
-		{[]string{"--duration", "20s", "--seed", "1", "--local", "1"}, true},
-	} {
-		var f chaosFlags
-		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
-		f.declare(fs)
-		require.NoError(t, fs.Parse(c.args))
-		p, err := f.plan(fs)
-		require.NoError(t, err)
-		require.Equal(t, c.want, p.Outages(), c.args)
+	for line, want := range map[string]bool{"": false, "--impl redislock": true, "--local 1": true} {
+		require.Equal(t, want, planned(t, "--duration 20s --seed 1 "+line).Outages(), line)
 	}
 	for fault, want := range map[string]bool{"stop:1": true, "delay:1:5ms": false} {
 		parsed, err := faults.Parse(fault, faults.Run{Masters: 5, Duration: time.Second})

@@ -39,7 +39,7 @@ const (
 type Set struct {
 	Kind    Kind
 	Addrs   []string              // for the implementations
-	Version string                // "redis 7.0.15"; of the first given master that reports one; else empty
+	Version string                // "redis 7.0.15"; of the masters that answer, each once
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
 	// Distance is the shortest of a few round trips to the farthest given master that answers.
 	Distance time.Duration
@@ -52,24 +52,29 @@ func (s *Set) Close() error { return s.stop() }
 // Use makes a Set of running masters. It fails if none of them answers.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
 	s := &Set{Kind: Given, Addrs: addrs, stop: func() error { return nil }}
+	var versions []string
 	var first error
 	for _, addr := range addrs {
-		version, rtt, err := meet(ctx, addr, 5)
+		version, rtt, err := meet(ctx, addr)
 		if err != nil {
 			first = cmp.Or(first, fmt.Errorf("master %s: %w", Redact(addr), resp.WithoutArguments(err)))
 			continue
 		}
-		s.Version, s.Distance = cmp.Or(s.Version, version), max(s.Distance, rtt)
+		s.Distance = max(s.Distance, rtt)
+		if version != "" && !slices.Contains(versions, version) {
+			versions = append(versions, version)
+		}
 	}
 	if s.Distance == 0 {
 		return nil, first
 	}
+	s.Version = strings.Join(versions, ", ")
 	return s, nil
 }
 
 // meet asks one master for its version several times, and returns the shortest round trip. It
 // blocks for 5 s at most.
-func meet(ctx context.Context, addr string, times int) (version string, shortest time.Duration, err error) {
+func meet(ctx context.Context, addr string) (version string, shortest time.Duration, err error) {
 	opt, err := Option(addr)
 	if err != nil {
 		return "", 0, err
@@ -82,7 +87,7 @@ func meet(ctx context.Context, addr string, times int) (version string, shortest
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	shortest = math.MaxInt64
-	for range times {
+	for range 5 {
 		start := time.Now()
 		info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
 		if err != nil {
@@ -102,22 +107,16 @@ func StartLocal(ctx context.Context, n int, opts redisserver.Options) (*Set, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Kind: Local, Servers: servers}
+	stop := func() error { return redisserver.StopAll(servers) }
+	var addrs []string
 	for _, server := range servers {
-		s.Addrs = append(s.Addrs, server.Addr())
+		addrs = append(addrs, server.Addr())
 	}
-	s.stop = func() error { return redisserver.StopAll(servers) }
-	var versions []string // one for each program
-	for _, addr := range s.Addrs[:max(1, min(n, len(opts.Programs)))] {
-		version, _, err := meet(ctx, addr, 1)
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		if !slices.Contains(versions, version) {
-			versions = append(versions, version)
-		}
+	s, err := Use(ctx, addrs)
+	if err != nil {
+		return nil, errors.Join(err, stop())
 	}
-	s.Version = strings.Join(versions, ", ")
+	s.Kind, s.Servers, s.Distance, s.stop = Local, servers, 0, stop
 	return s, nil
 }
 

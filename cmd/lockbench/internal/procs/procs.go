@@ -173,10 +173,8 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	}
 	r.mu.Unlock()
 	err := g.Wait()
-	for _, p := range parts {
-		if p == nil {
-			return nil, err
-		}
+	if slices.Contains(parts, nil) {
+		return nil, err
 	}
 	res := bench.Merge(name, cfg, parts)
 	if cfg.Progress != nil {

@@ -19,12 +19,13 @@ func init() { logging.Disable() }
 // openGoRedis connects go-redis to one master and checks that it answers. All options but the
 // pool size are go-redis's defaults.
 func openGoRedis(ctx context.Context, master string, o Options) (*redis.Client, error) {
-	opt := &redis.Options{Addr: master}
-	if strings.Contains(master, "://") {
-		var err error
-		if opt, err = redis.ParseURL(master); err != nil {
-			return nil, fmt.Errorf("master %s: %w", masters.Redact(master), err)
-		}
+	url := master
+	if !strings.Contains(url, "://") {
+		url = "redis://" + url
+	}
+	opt, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("master %s: %w", masters.Redact(master), err)
 	}
 	opt.PoolSize = poolSize(o)
 	if o.From != "" {

@@ -41,12 +41,9 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Joins {
-		return muxlock{e}, nil
-	}
 	now, cancel := context.WithTimeout(ctx, 0) // without voting masters there is nothing to measure
 	defer cancel()
-	if missing, is := errors.AsType[*engine.NotReadyError](e.Ready(now)); is {
+	if missing, is := errors.AsType[*engine.NotReadyError](e.Ready(now)); is && !o.Joins {
 		_ = e.Close()
 		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
 	}

@@ -21,86 +21,70 @@ import (
 // them, an attempt timeout of 5 % of the expiry, a drift of 1 %, and no early return at a quorum.
 type redsyncLocker struct{ foreign }
 
-func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
-	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
-		client, err := openGoRedis(ctx, master, o)
-		return redsyncgoredis.NewPool(client), func() { client.Close() }, err
-	})
+// openPool connects to one master.
+type openPool func(ctx context.Context, master string, o Options) (pool redsyncredis.Pool, close func(), err error)
+
+func goRedisPool(ctx context.Context, master string, o Options) (redsyncredis.Pool, func(), error) {
+	client, err := openGoRedis(ctx, master, o)
+	return redsyncgoredis.NewPool(client), func() { client.Close() }, err
 }
 
-// openRedsyncAutoPipeline opens Redsync over go-redis with AutoPipeline and its defaults. It sends
-// the commands of all callers together.
-func openRedsyncAutoPipeline(ctx context.Context, o Options) (bench.Locker, error) {
-	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
-		client, err := openGoRedis(ctx, master, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		pipeline, err := client.AutoPipeline()
-		if err != nil {
-			client.Close()
-			return nil, nil, err
-		}
-		return redsyncgoredis.NewPool(pipeline), func() { pipeline.Close(); client.Close() }, nil
-	})
+// autoPipelinePool is go-redis with AutoPipeline and its defaults. It sends the commands of all callers together.
+func autoPipelinePool(ctx context.Context, master string, o Options) (redsyncredis.Pool, func(), error) {
+	client, err := openGoRedis(ctx, master, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	pipeline, err := client.AutoPipeline()
+	if err != nil {
+		client.Close()
+		return nil, nil, err
+	}
+	return redsyncgoredis.NewPool(pipeline), func() { pipeline.Close(); client.Close() }, nil
 }
 
-func openRedsyncRueidis(ctx context.Context, o Options) (bench.Locker, error) {
-	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
-		client, err := openRueidis(ctx, master, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		return redsyncrueidis.NewPool(rueidiscompat.NewAdapter(client)), client.Close, nil
-	})
-}
-
-// openRueidis connects rueidis with its defaults to one master, and checks that it answers.
-func openRueidis(ctx context.Context, master string, o Options) (rueidis.Client, error) {
+// rueidisPool is rueidis with its defaults.
+func rueidisPool(_ context.Context, master string, o Options) (redsyncredis.Pool, func(), error) {
 	opt, err := masters.Option(master)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opt.Dialer = o.dialer()
 	client, err := rueidis.NewClient(opt)
-	if err == nil {
-		err = client.Do(ctx, client.B().Ping().Build()).Error()
-	}
 	if err != nil {
-		if client != nil {
-			client.Close()
-		}
-		return nil, fmt.Errorf("master %s: %w", masters.Redact(master), err)
+		return nil, nil, fmt.Errorf("master %s: %w", masters.Redact(master), err)
 	}
-	return client, nil
+	return redsyncrueidis.NewPool(rueidiscompat.NewAdapter(client)), client.Close, nil
 }
 
 // openRedsync opens one pool per master.
-func openRedsync(o Options, open func(master string) (redsyncredis.Pool, func(), error)) (bench.Locker, error) {
-	var pools []redsyncredis.Pool
-	var closers []func() // of the clients
-	closeAll := func() {
-		for _, c := range closers {
-			c()
+func openRedsync(open openPool) func(context.Context, Options) (bench.Locker, error) {
+	return func(ctx context.Context, o Options) (bench.Locker, error) {
+		var pools []redsyncredis.Pool
+		var closers []func() // of the clients
+		closeAll := func() {
+			for _, c := range closers {
+				c()
+			}
 		}
-	}
-	for _, master := range o.Masters {
-		pool, closer, err := open(master)
-		if err != nil {
-			closeAll()
-			return nil, err
+		for _, master := range o.Masters {
+			pool, closer, err := open(ctx, master, o)
+			if err != nil {
+				closeAll()
+				return nil, err
+			}
+			pools, closers = append(pools, pool), append(closers, closer)
 		}
-		pools, closers = append(pools, pool), append(closers, closer)
-	}
-	library := redsync.New(pools...)
-	lock := func(ctx context.Context, name string, ttl time.Duration, once bool) (bench.Held, error) {
-		m := library.NewMutex(name, redsync.WithExpiry(ttl))
-		if once {
-			return redsyncHeld{m}, m.TryLockContext(ctx)
+		library := redsync.New(pools...)
+		lock := func(ctx context.Context, name string, ttl time.Duration, once bool) (bench.Held, error) {
+			m := library.NewMutex(name, redsync.WithExpiry(ttl))
+			if once {
+				return redsyncHeld{m}, m.TryLockContext(ctx)
+			}
+			return redsyncHeld{m}, m.LockContext(ctx)
 		}
-		return redsyncHeld{m}, m.LockContext(ctx)
+		return redsyncLocker{foreign{lock, redsyncRefused, closeAll}}, nil
 	}
-	return redsyncLocker{foreign{lock, redsyncRefused, closeAll}}, nil
 }
 
 // Allowance returns the allowance of Redsync's default drift factor.

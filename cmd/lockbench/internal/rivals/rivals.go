@@ -77,15 +77,15 @@ var All = []Impl{
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
-		Name: "redsync-goredis", Open: openRedsyncGoRedis, Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
+		Name: "redsync-goredis", Open: openRedsync(goRedisPool), Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
 		Caveat: "waiters sleep 50-250 ms between 32 tries, then give up; waits for all masters, not a quorum (unless WithFailFast, an option that is not measured); a cancelled call leaves its keys until they expire; no renewal by itself",
 	},
 	{
-		Name: "redsync-autopipeline", Open: openRedsyncAutoPipeline, Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
+		Name: "redsync-autopipeline", Open: openRedsync(autoPipelinePool), Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
 		Caveat: "as redsync-goredis; go-redis's AutoPipeline, which it calls experimental, sends the commands of all callers together",
 	},
 	{
-		Name: "redsync-rueidis", Open: openRedsyncRueidis, Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleRueidis},
+		Name: "redsync-rueidis", Open: openRedsync(rueidisPool), Polls: true, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleRueidis},
 		Caveat: "as redsync-goredis; only the client library below it differs",
 	},
 	{

@@ -91,25 +91,16 @@ func excludes(ctx context.Context, one, other bench.Locker, name string) error {
 
 func TestEveryRivalExcludesAndReleases(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	o := rivals.Options{Masters: redistest.Addrs(servers)}
-	for _, impl := range locks() {
-		t.Run(impl.Name, func(t *testing.T) {
-			require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "excl-"+impl.Name))
-			require.Eventually(t, func() bool { return len(redistest.Keys(t, servers...)) == 0 },
-				20*time.Second, 5*time.Millisecond, "no key stays")
-		})
-	}
-}
-
-func TestEveryRivalExcludesOnEmbeddedMasters(t *testing.T) {
 	set, err := masters.StartEmbedded(3)
 	require.NoError(t, err)
 	defer set.Close()
-	o := rivals.Options{Masters: set.Addrs, NoTracking: true}
 	for _, impl := range locks() {
-		t.Run(impl.Name, func(t *testing.T) {
-			require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "excl-"+impl.Name))
-		})
+		for where, o := range map[string]rivals.Options{"servers": {Masters: redistest.Addrs(servers)}, "embedded": {Masters: set.Addrs, NoTracking: true}} {
+			t.Run(impl.Name+" on "+where, func(t *testing.T) {
+				require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "excl-"+impl.Name))
+				require.Eventually(t, func() bool { return len(redistest.Keys(t, servers...)) == 0 }, 20*time.Second, 5*time.Millisecond, "no key stays")
+			})
+		}
 	}
 }
 
@@ -127,24 +118,21 @@ func TestAcquireWaitsForTheRelease(t *testing.T) {
 		held, err := l.Acquire(t.Context(), name, ttl)
 		require.NoError(t, err)
 
-		type answer struct {
-			held bench.Held
-			err  error
-		}
-		got := make(chan answer, 1)
+		got := make(chan error, 1)
+		var next bench.Held
 		go func() {
-			h, err := l.Acquire(t.Context(), name, ttl)
-			got <- answer{h, err}
+			var err error
+			next, err = l.Acquire(t.Context(), name, ttl)
+			got <- err
 		}()
 		select {
-		case a := <-got:
-			require.Fail(t, "did not wait", "%v", a.err)
+		case err := <-got:
+			require.Fail(t, "did not wait", "%v", err)
 		case <-time.After(30 * time.Millisecond): // long enough for a refusal
 		}
 		require.NoError(t, held.Release(t.Context()))
-		a := <-got
-		require.NoError(t, a.err)
-		require.NoError(t, a.held.Release(t.Context()))
+		require.NoError(t, <-got)
+		require.NoError(t, next.Release(t.Context()))
 	})
 }
 
@@ -349,4 +337,31 @@ func TestNamesThatComeTogetherHaveTheirOwnFences(t *testing.T) {
 	require.NoError(t, err)
 	check(set, []int{1, 2})
 	require.NoError(t, taken.Release(t.Context()))
+}
+
+func TestMastersThatDoNotVoteYetAreAReasonAndATime(t *testing.T) {
+	impl, _ := rivals.Find("muxlock")
+	o := rivals.Options{Masters: redistest.Addrs(redistest.Masters(t, 3)), TTL: ttl, Workers: 1}
+	_, err := impl.Open(t.Context(), o)
+	require.ErrorIs(t, err, engine.ErrRestarted)
+	require.Regexp(t, `^0 of 3 masters vote, 2 are needed, in \d+(\.\d)?s; .*no vote for another .*--new-masters`, err.Error())
+
+	o.Joins = true
+	locker, err := impl.Open(t.Context(), o)
+	require.NoError(t, err, "it waits for them")
+	require.NoError(t, locker.Close())
+}
+
+func TestMastersThatWereStartedForTheRunGetSeveralTries(t *testing.T) {
+	impl, _ := rivals.Find("muxlock")
+	master := redistest.Masters(t, 1)[0]
+	o := rivals.Options{Masters: []string{master.Addr()}, TTL: ttl, Workers: 1, MasterTimeout: 500 * time.Millisecond}
+	require.NoError(t, master.Pause())
+	_, err := impl.Open(t.Context(), o)
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	o.NewMasters = true
+	time.AfterFunc(700*time.Millisecond, func() { _ = master.Resume() })
+	locker, err := impl.Open(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, locker.Close())
 }
