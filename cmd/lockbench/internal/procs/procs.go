@@ -62,7 +62,7 @@ type (
 	}
 	answer struct {
 		Error    string
-		Invalid  bool // Error matches engine.ErrInvalid
+		Invalid  *engine.InvalidError // what is wrong with the job; nil: another Error, or none
 		Progress *bench.Progress
 		Part     *bench.Part
 	}
@@ -222,8 +222,11 @@ func (p *process) next() (a answer, err error) {
 	if err := p.dec.Decode(&a); err != nil {
 		return a, p.failed(err)
 	}
-	if a.Error != "" {
-		err = fmt.Errorf("process %d: %w", p.number+1, reported{a.Error, a.Invalid})
+	switch {
+	case a.Invalid != nil:
+		err = fmt.Errorf("process %d: %w", p.number+1, a.Invalid)
+	case a.Error != "":
+		err = fmt.Errorf("process %d: %s", p.number+1, a.Error)
 	}
 	return a, err
 }
@@ -264,12 +267,3 @@ func (p *process) failed(err error) error {
 		return fmt.Errorf("process %d: %w", p.number+1, err)
 	}
 }
-
-// reported is an error that happened in a child.
-type reported struct {
-	text    string
-	invalid bool
-}
-
-func (e reported) Error() string        { return e.text }
-func (e reported) Is(target error) bool { return e.invalid && target == engine.ErrInvalid }

@@ -10,7 +10,6 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/engine"
 )
 
 // tableFD is the first of exec.Cmd's ExtraFiles.
@@ -66,9 +65,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	return to.Encode(a)
 }
 
-func failure(err error) answer {
-	if err == nil {
-		return answer{}
+func failure(err error) (a answer) {
+	if err != nil {
+		a.Error = err.Error()
+		_ = errors.As(err, &a.Invalid)
 	}
-	return answer{Error: err.Error(), Invalid: errors.Is(err, engine.ErrInvalid)}
+	return a
 }
