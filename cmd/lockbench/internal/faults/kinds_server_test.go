@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,26 +46,20 @@ func says(t *testing.T, m *redisserver.Server, words ...string) string {
 	return err.Error()
 }
 
-func TestAFullMasterGrantsNothingAndReleases(t *testing.T) {
+func TestAMasterThatIsFullGrantsNothingAndOneThatDeniesWritesNothingAlsoInScripts(t *testing.T) {
 	t.Parallel()
-	masters, end := begin(t, 1, "full:1@0s-30s")
-	m := masters[0]
-	eventually(t, "full", func() bool { return says(t, m, "SET", "x", "1") != "" })
-	require.Contains(t, says(t, m, "SET", "x", "1"), "OOM")
-	require.Empty(t, says(t, m, "DEL", m.Addr()))
-	end()
-	require.Empty(t, says(t, m, "SET", "x", "1"))
-}
-
-func TestADenyingMasterWritesNothingAlsoInScripts(t *testing.T) {
-	t.Parallel()
-	masters, end := begin(t, 1, "deny:1@0s-30s")
-	m := masters[0]
-	eventually(t, "denied", func() bool { return says(t, m, "SET", "x", "1") != "" })
-	require.NotEmpty(t, says(t, m, "EVAL", "return redis.call('del', KEYS[1])", "1", m.Addr()))
-	require.Equal(t, "before", redistest.Command(t, m, "GET", m.Addr()))
-	end()
-	require.Empty(t, says(t, m, "EVAL", "return redis.call('del', KEYS[1])", "1", m.Addr()))
+	for _, c := range []struct{ fault, refused, reason, allowed string }{
+		{"full:1@0s-30s", "SET x 1", "OOM", "DEL"},
+		{"deny:1@0s-30s", "EVAL return(redis.call('del',KEYS[1])) 1 x", "run this command", "GET"},
+	} {
+		masters, end := begin(t, 1, c.fault)
+		m, refused := masters[0], strings.Fields(c.refused)
+		eventually(t, c.fault, func() bool { return says(t, m, refused...) != "" })
+		require.Contains(t, says(t, m, refused...), c.reason)
+		require.Empty(t, says(t, m, c.allowed, m.Addr()))
+		end()
+		require.Empty(t, says(t, m, refused...))
+	}
 }
 
 func TestAReplicaHasTheDataOfTheNextMasterAndIsAMasterAgain(t *testing.T) {

@@ -2,16 +2,24 @@ package faults_test
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
+
+func TestMain(m *testing.M) {
+	subprocess.Serve(context.Background())
+	goleak.VerifyTestMain(m)
+}
 
 // unresponsive reports whether a server does not reply to PING soon.
 func unresponsive(addr string) bool { return !answers(addr, 300*time.Millisecond) }

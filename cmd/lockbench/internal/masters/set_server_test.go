@@ -1,17 +1,25 @@
 package masters_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/internal/testing/redistest"
 )
+
+func TestMain(m *testing.M) {
+	subprocess.Serve(context.Background())
+	goleak.VerifyTestMain(m)
+}
 
 func TestParseTakesAddressesAndURLs(t *testing.T) {
 	addrs, err := masters.Parse("a:1, [::1]:6379,redis://u:p@c:6380/2,unix:///tmp/s.sock")

@@ -1,12 +1,16 @@
 package procs
 
 import (
+	"context"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/internal/child"
 )
 
 // The second process is killed before it reports its second second, and another takes its place.
@@ -29,4 +33,16 @@ func TestProgressHasTheSecondsOfAKilledProcess(t *testing.T) {
 	g.add(0, bench.Progress{Elapsed: 3100 * time.Millisecond}) // the end
 	g.add(1, bench.Progress{Elapsed: 3200 * time.Millisecond})
 	require.Equal(t, []bench.Point{{TS: 1, Cycles: 30, P99Ns: 20}, {TS: 1, Cycles: 35, P99Ns: 30}, {TS: 2, Cycles: 7, P99Ns: 7}, {TS: 3, Cycles: 17, P99Ns: 9}}, shown)
+}
+
+func TestAProcessThatEndedWithTheRunIsNoFailedFault(t *testing.T) {
+	cmd := exec.Command("true")
+	require.NoError(t, cmd.Run())
+	ctx, end := context.WithCancel(t.Context())
+	r := &Runner{ctx: ctx, procs: []*process{{Talker: &child.Talker{Cmd: cmd}}}}
+	require.ErrorIs(t, r.Pause(0), os.ErrProcessDone)
+	require.ErrorIs(t, r.Resume(0), os.ErrProcessDone)
+	end()
+	require.NoError(t, r.Pause(0))
+	require.NoError(t, r.Resume(0))
 }
