@@ -119,9 +119,9 @@ func (p *Prober) conduct(ctx context.Context) {
 			close(l.probes)
 		}
 	}()
-	for wait := time.Until(p.base); ; wait = 0 {
+	for wait := time.Until(p.base); ; wait = time.Duration(rand.ExpFloat64() * float64(p.opts.Every)) {
 		select {
-		case <-time.After(wait + time.Duration(rand.ExpFloat64()*float64(p.opts.Every))):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
