@@ -22,7 +22,7 @@ var timeCommand = resp.AppendCommand(nil, "TIME")
 
 // lane is one master's connection. The conductor writes to it, the lane's goroutine reads.
 //
-//	up --no answer in time, or the connection breaks--> out --a new connection--> up
+//	up --no answer in time, or the connection breaks--> out --an answer on a new one--> up
 type lane struct {
 	option  rueidis.ClientOption
 	timeout time.Duration
@@ -47,7 +47,7 @@ func (l *lane) send(trip *time.Duration) {
 	}
 }
 
-// run reads the answers to probes. After one without an answer it dials until the master can be reached, or ctx ends.
+// run reads the answers to probes. After one without an answer it dials until the master answers again, or ctx ends.
 // Readings of the clock count from base.
 func (l *lane) run(ctx context.Context, base time.Time) {
 	var again time.Time // when to dial
@@ -90,12 +90,19 @@ func (l *lane) close() {
 	}
 }
 
-// connect dials for at most one timeout. Whether the master answers, the next probe tells.
+// connect dials a new connection and waits for one answer on it, for at most one timeout. A hung master takes connections, too.
 func (l *lane) connect(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	if conn, err := wire.Connect(ctx, l.option); err == nil {
+	conn, err := wire.Connect(ctx, l.option)
+	if err != nil {
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	if _, err = conn.Call("TIME"); stop() && (err == nil || errors.As(err, new(resp.Error))) {
 		l.conn.Store(conn)
+	} else {
+		conn.Close()
 	}
 }
 
