@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/view"
@@ -24,48 +23,54 @@ import (
 //go:embed picture.css
 var pictureStyle string
 
-// lines draws curves, if there is anything to draw.
-func (m *markup) lines(l *view.Lines) {
+// chart draws curves, if any has a place.
+func (m *markup) chart(c view.Chart) {
 	var xs, ys [][]float64
-	for _, s := range l.Series {
+	for _, s := range c.Series {
 		xs, ys = append(xs, s.X), append(ys, s.Y)
 	}
-	x, okX := scaleOf(l.X, true, xs...)
-	y, okY := scaleOf(l.Y, false, ys...)
+	x, okX := scaleOf(c.X, true, xs...)
+	y, okY := scaleOf(c.Y, false, ys...)
 	if !okX || !okY {
 		return
 	}
 	var legend, curves markup
-	for _, s := range l.Series {
-		if path, dots := pathOf(s, l, x, y); path != "" {
-			class := classOf(s)
-			legend.add(`<span><svg width="24" height="10" aria-hidden="true"><line class="line %s" x1="1" x2="23" y1="5" y2="5"/></svg> %s</span>`, class, s.Name)
-			curves.add(`<svg x="0" y="0" width="100%%" height="100%%" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="line %s" d="%s"/></svg>`, class, path)
-			for _, d := range dots {
-				curves.add(`<circle class="dot %s" cx="%s" cy="%s" r="3.5"><title>%s</title></circle>`, class, d.x, d.y, d.text)
-			}
-			curves.WriteString("\n")
+	names := 0
+	for _, s := range c.Series {
+		path, dots := pathOf(s, c, x, y)
+		if path == "" {
+			continue
+		}
+		class := classOf(s)
+		if s.Name != "" {
+			names++
+			legend.add(`<span><svg width="24" height="10" aria-hidden="true"><line class="line %s" x1="1" x2="23" y1="5" y2="5"/></svg> %s</span> `, class, s.Name)
+		}
+		curves.add(`<svg x="0" y="0" width="100%%" height="100%%" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="line %s" d="%s"/></svg>`, class, path)
+		curves.WriteString(dots + "\n")
+	}
+	if names < 2 { // the heading has the name
+		legend.Reset()
+	}
+	bands := bandsOf(x, c.Bands)
+	for _, b := range bands {
+		if len(bands) <= 6 {
+			legend.add(`<span><svg width="24" height="10" aria-hidden="true"><rect class="band" width="24" height="10"/></svg> %s</span> `, b.Label)
 		}
 	}
-	m.add("<figure>\n<figcaption>%s</figcaption>\n<div class=\"legend\">", l.Title)
+	m.add("<figure>\n<figcaption>%s</figcaption>\n<div class=\"legend\">", c.Title)
 	m.WriteString(legend.String())
-	m.add("</div>\n<svg class=\"plot\" role=\"img\" aria-label=\"%s\">\n", l.Title)
-	bands := bandsOf(x, l.Bands)
+	m.add("</div>\n<svg class=\"plot\" role=\"img\" aria-label=\"%s\">\n", c.Title)
 	for _, b := range bands {
 		m.add(`<rect class="band" x="%s" y="0" width="%s" height="100%%"><title>%s</title></rect>`, b.X, b.Width, b.Label)
-		if len(bands) <= 6 {
-			m.add(`<text class="tick" x="%s" y="0" dy="-4">%s</text>`, b.X, b.Label)
-		}
 	}
-	for _, at := range ticks(y, 8) {
-		m.add(`<line class="grid" x1="0" x2="100%%" y1="%[1]s" y2="%[1]s"/><text class="tick" x="0" y="%[1]s" dx="-8" dy="4" text-anchor="end">%[2]s</text>`+"\n", percent(1-y.at(at)), axisText(l.Y, at))
+	for _, at := range ticks(y, 6) {
+		m.add(`<line class="grid" x1="0" x2="100%%" y1="%[1]s" y2="%[1]s"/><text class="tick" x="0" y="%[1]s" dx="-6" dy="4" text-anchor="end">%[2]s</text>`+"\n", percent(1-y.at(at)), axisText(c.Y, at))
 	}
-	for _, at := range ticks(x, 6) {
-		m.add(`<line class="grid" x1="%[1]s" x2="%[1]s" y1="0" y2="100%%"/><text class="tick" x="%[1]s" y="100%%" dy="18" text-anchor="middle">%[2]s</text>`+"\n", percent(x.at(at)), axisText(l.X, at))
+	for _, at := range ticks(x, 5) {
+		m.add(`<line class="grid" x1="%[1]s" x2="%[1]s" y1="0" y2="100%%"/><text class="tick" x="%[1]s" y="100%%" dy="16" text-anchor="middle">%[2]s</text>`+"\n", percent(x.at(at)), axisText(c.X, at))
 	}
-	if l.X.Label != "" {
-		m.add(`<text class="tick" x="100%%" y="100%%" dy="36" text-anchor="end">%s</text>`+"\n", l.X.Label)
-	}
+	m.add(`<text class="tick" x="100%%" y="100%%" dy="32" text-anchor="end">%s</text>`+"\n", c.X.Label)
 	m.WriteString(curves.String() + "</svg>\n</figure>\n")
 }
 
@@ -80,13 +85,9 @@ func classOf(s view.Series) string {
 	return class
 }
 
-// dot marks a value.
-type dot struct{ x, y, text string }
-
-// pathOf makes no path for a series without a visible point.
-func pathOf(s view.Series, l *view.Lines, x, y scale) (string, []dot) {
-	var path strings.Builder
-	var dots []dot
+// pathOf returns the path of a series and the marks on it. A series without a visible point has no path.
+func pathOf(s view.Series, c view.Chart, x, y scale) (string, string) {
+	var path, dots markup
 	command := "M"
 	for i := range min(len(s.X), len(s.Y)) {
 		px, py := x.at(s.X[i]), y.at(s.Y[i])
@@ -97,10 +98,10 @@ func pathOf(s view.Series, l *view.Lines, x, y scale) (string, []dot) {
 		path.WriteString(command + short(1000*px, 1) + " " + short(1000*(1-py), 1))
 		command = "L"
 		if s.Dots {
-			dots = append(dots, dot{percent(px), percent(1 - py), axisText(l.X, s.X[i]) + ": " + axisText(l.Y, s.Y[i])})
+			dots.add(`<circle class="dot %s" cx="%s" cy="%s" r="3"><title>%s: %s</title></circle>`, classOf(s), percent(px), percent(1-py), axisText(c.X, s.X[i]), axisText(c.Y, s.Y[i]))
 		}
 	}
-	return path.String(), dots
+	return path.String(), dots.String()
 }
 
 // band is a stretch of the plot, with its label at the top.
@@ -116,47 +117,43 @@ func bandsOf(x scale, all []bench.Band) (bs []band) {
 	return bs
 }
 
-// bars draws bars, in pixels, if there are any. A picture alone in its file has the style with it.
-func (m *markup) bars(all []view.Bars, alone bool) {
+// bars draws bars in HTML, which fit any width.
+func (m *markup) bars(all []view.Bars) {
+	m.WriteString("<div class=\"bars\">\n")
+	for _, b := range all {
+		m.add("<figure>\n<figcaption>%s</figcaption>\n", b.Title)
+		for i, r := range b.Rows {
+			m.add(`<div class="row"><span>%s</span><span><i class="%s" style="width: %s"></i> %s</span></div>`+"\n", r.Label, classOfBar(i), percent(0.7*r.Part), r.Text)
+		}
+		m.WriteString("</figure>\n")
+	}
+	m.WriteString("</div>\n")
+}
+
+func classOfBar(i int) string {
+	if i == 0 {
+		return "bar"
+	}
+	return "rest"
+}
+
+// WritePicture writes bars as an SVG file, in pixels. It follows the reader's light or dark setting.
+func WritePicture(w io.Writer, all []view.Bars) error {
 	const top, rowPx, widest, between = 34, 30, 440, 14
 	height, titles, rows := -between, "", markup{}
 	for _, b := range all {
-		if len(b.Rows) == 0 {
-			continue
-		}
-		greatest := math.SmallestNonzeroFloat64
-		for _, r := range b.Rows {
-			greatest = max(greatest, r.Value)
-		}
-		begin := height + between
+		height += between
 		titles += b.Title + " "
-		rows.add(`<text class="soft" x="0" y="%d">%s</text>`+"\n", begin+16, b.Title)
-		class := "bar"
+		rows.add(`<text class="soft" x="0" y="%d">%s</text>`+"\n", height+16, b.Title)
 		for i, r := range b.Rows {
 			rows.add(`<text x="0" y="%[1]d" dy="14">%[2]s</text><rect class="%[3]s" x="160" y="%[1]d" width="%[4]d" height="18" rx="2"/><text x="%[4]d" dx="168" y="%[1]d" dy="14">%[5]s</text>`+"\n",
-				begin+top+i*rowPx, r.Label, class, max(1, int(widest*(r.Value/greatest))), r.Text)
-			class = "rest"
+				height+top+i*rowPx, r.Label, classOfBar(i), max(1, int(widest*r.Part)), r.Text)
 		}
-		height = begin + top + len(b.Rows)*rowPx
+		height += top + len(b.Rows)*rowPx
 	}
-	if rows.Len() == 0 && !alone {
-		return
-	}
-	m.WriteString("<svg")
-	if alone {
-		m.WriteString(` xmlns="http://www.w3.org/2000/svg"`)
-	}
-	m.add(` width="720" height="%[1]d" viewBox="0 0 720 %[1]d" class="picture" role="img" aria-label="%[2]s">`+"\n", height, titles)
-	if alone {
-		m.WriteString("<style>\n" + pictureStyle + "</style>\n")
-	}
-	m.WriteString(rows.String() + "</svg>\n")
-}
-
-// WritePicture writes bars as an SVG file, which follows the reader's light or dark setting.
-func WritePicture(w io.Writer, all []view.Bars) error {
 	var m markup
-	m.bars(all, true)
+	m.add(`<svg xmlns="http://www.w3.org/2000/svg" width="720" height="%[1]d" viewBox="0 0 720 %[1]d" role="img" aria-label="%[2]s">`+"\n", max(height, 0), titles)
+	m.WriteString("<style>\n" + pictureStyle + "</style>\n" + rows.String() + "</svg>\n")
 	_, err := io.WriteString(w, m.String())
 	return err
 }

@@ -58,22 +58,21 @@ func TestTicksAreRoundAndFew(t *testing.T) {
 }
 
 func TestAScaleSpansItsValues(t *testing.T) {
-	s, ok := scaleOf(view.Axis{}, false, []float64{20, nan, 83})
-	require.True(t, ok)
-	require.Equal(t, 0.0, s.at(0), "a linear axis begins at 0")
-	require.InDelta(t, 0.83, s.at(83), 1e-9)
-
-	s, ok = scaleOf(view.Axis{Log: true}, false, []float64{0, -5, 20, 83})
-	require.True(t, ok)
-	require.Equal(t, 0.0, s.at(20))
-	require.True(t, math.IsNaN(s.at(0)), "0 has no logarithm")
-
-	s, ok = scaleOf(view.Axis{Log: true}, true, []float64{3, 7})
-	require.True(t, ok)
-	require.Equal(t, 1.0, s.at(7))
-
+	for _, c := range []struct {
+		log, exact bool
+		values     []float64
+		of, at     float64
+	}{
+		{false, false, []float64{20, nan, 83}, 0, 0}, {false, false, []float64{20, nan, 83}, 83, 0.83},
+		{true, false, []float64{0, -5, 20, 83}, 20, 0}, {true, true, []float64{3, 7}, 7, 1},
+	} {
+		s, ok := scaleOf(view.Axis{Log: c.log}, c.exact, c.values)
+		require.True(t, ok)
+		require.InDelta(t, c.at, s.at(c.of), 1e-9)
+		require.Equal(t, c.log, math.IsNaN(s.at(0)), "0 has no logarithm")
+	}
 	for _, values := range [][]float64{nil, {}, {nan}, {math.Inf(1)}, {0}, {-1}} {
-		_, ok = scaleOf(view.Axis{Log: true}, false, values)
+		_, ok := scaleOf(view.Axis{Log: true}, false, values)
 		require.False(t, ok, "%v", values)
 	}
 }
@@ -82,7 +81,7 @@ func TestAScaleSpansItsValues(t *testing.T) {
 func drawn(t *testing.T, b view.Block) string {
 	t.Helper()
 	var m markup
-	m.block(b)
+	m.blocks(view.Blocks{b})
 	require.NotContains(t, m.String(), "NaN")
 	require.NotContains(t, m.String(), "Inf")
 	d := xml.NewDecoder(strings.NewReader("<root>" + m.String() + "</root>"))
@@ -95,38 +94,30 @@ func drawn(t *testing.T, b view.Block) string {
 	}
 }
 
-func TestChartsWithNothingToDrawAreEmpty(t *testing.T) {
-	for name, c := range map[string]view.Block{
-		"lines":                {Lines: &view.Lines{}},
-		"lines without series": {Lines: &view.Lines{Series: []view.Series{{X: []float64{1, 2}}}}},
-		"lines without values": {Lines: &view.Lines{Series: []view.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{nan, nan}}}}},
-		"lines without places": {Lines: &view.Lines{Series: []view.Series{{Name: "a", Y: []float64{1}}}}},
-		"logarithms of 0":      {Lines: &view.Lines{Y: view.Axis{Log: true}, Series: []view.Series{{X: []float64{1}, Y: []float64{0}}}}},
-		"bars":                 {Bars: []view.Bars{{}}},
-	} {
-		require.Empty(t, drawn(t, c), name)
+// charted returns the markup of a chart of series.
+func charted(t *testing.T, series ...view.Series) string {
+	return drawn(t, view.Block{Charts: []view.Chart{{Series: series}}})
+}
+
+func TestOfSeriesWithoutAPlaceNothingIsDrawn(t *testing.T) {
+	for _, s := range []view.Series{{}, {X: []float64{1, 2}}, {X: []float64{1, 2}, Y: []float64{nan, nan}}, {Y: []float64{1}}} {
+		require.NotContains(t, charted(t, s), "<figure>", "%v", s)
 	}
+	text := charted(t, view.Series{Name: "unseen", X: []float64{1, 2}, Y: []float64{nan, nan}}, view.Series{Name: "a", X: []float64{1}, Y: []float64{1}}, view.Series{Name: "b", X: []float64{2}, Y: []float64{1}})
+	require.NotContains(t, text, "unseen")
+	require.Contains(t, text, "> a</span>")
+	require.NotContains(t, charted(t, view.Series{Name: "alone", X: []float64{1}, Y: []float64{1}}), "alone", "the heading has its name")
 }
 
 func TestALineGoesThroughItsValuesAndEndsWhereOneIsMissing(t *testing.T) {
-	text := drawn(t, view.Block{Lines: &view.Lines{Series: []view.Series{{Name: "a", X: []float64{0, 5, 7.5, 10, 20}, Y: []float64{0, 100, nan, 50, 0}}}}})
-	require.Contains(t, text, `d="M0 1000L250 0M500 500L1000 1000"`)
+	require.Contains(t, charted(t, view.Series{X: []float64{0, 5, 7.5, 10, 20}, Y: []float64{0, 100, nan, 50, 0}}), `d="M0 1000L250 0M500 500L1000 1000"`)
 }
 
 func TestMeasuredValuesHaveDots(t *testing.T) {
-	text := drawn(t, view.Block{Lines: &view.Lines{Series: []view.Series{
-		{Name: "a", X: []float64{1, 2}, Y: []float64{50, 100}, Dots: true},
-		{Name: "curve", Color: colors, X: []float64{1, 2}, Y: []float64{50, 60}},
-	}}})
+	text := charted(t, view.Series{X: []float64{1, 2}, Y: []float64{50, 100}, Dots: true}, view.Series{Color: colors, X: []float64{1, 2}, Y: []float64{50, 60}})
 	require.Equal(t, 2, strings.Count(text, "<circle"))
-	require.Contains(t, text, `cx="50%" cy="50%" r="3.5"><title>1: 50</title>`)
+	require.Contains(t, text, `cx="50%" cy="50%" r="3"><title>1: 50</title>`)
 	require.Contains(t, text, `class="line s0 dash"`, "a colour that another has")
-}
-
-func TestOfSeriesThatCannotBeSeenNothingIsSaid(t *testing.T) {
-	text := drawn(t, view.Block{Lines: &view.Lines{Series: []view.Series{{Name: "unseen", X: []float64{1, 2}, Y: []float64{nan, nan}}, {Name: "seen", X: []float64{1, 2}, Y: []float64{1, 2}}}}})
-	require.NotContains(t, text, "unseen")
-	require.Contains(t, text, "> seen</span>")
 }
 
 func TestBandsStayWithinThePlot(t *testing.T) {
@@ -136,25 +127,14 @@ func TestBandsStayWithinThePlot(t *testing.T) {
 }
 
 func TestABarForEachInProportion(t *testing.T) {
-	b := view.Bars{Title: "a < b", Rows: []view.Bar{{Label: "mine", Value: 100, Text: "100/s"}, {Label: "theirs", Value: 50}, {Label: "none"}}}
+	b := view.Bars{Title: "a < b", Rows: []view.Bar{{Label: "mine", Part: 1, Text: "100/s"}, {Label: "theirs", Part: 0.5}, {Label: "none"}}}
 	var alone bytes.Buffer
-	require.NoError(t, WritePicture(&alone, []view.Bars{b, {Title: "empty"}, b}))
-	for _, svg := range []string{alone.String(), drawn(t, view.Block{Bars: []view.Bars{b, b}})} {
-		for _, bar := range []string{`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b", `class="bar" x="160" y="172" width="440"`, `height="262"`} {
-			require.Contains(t, svg, bar)
-		}
+	require.NoError(t, WritePicture(&alone, []view.Bars{b, b}))
+	for _, want := range []string{`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b", `class="bar" x="160" y="172" width="440"`, `height="262"`, "prefers-color-scheme: dark"} {
+		require.Contains(t, alone.String(), want)
 	}
-	require.NotContains(t, alone.String(), "empty")
-	require.Contains(t, alone.String(), "prefers-color-scheme: dark")
-	require.NotContains(t, drawn(t, view.Block{Bars: []view.Bars{b, b}}), "<style>", "the page has its own")
-}
-
-func TestTextOfAChartIsEscaped(t *testing.T) {
-	const evil = `"><script>x</script>`
-	for _, c := range []view.Block{
-		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, Series: []view.Series{{Name: evil, X: []float64{1}, Y: []float64{1}, Dots: true}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}},
-		{Bars: []view.Bars{{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}}}},
-	} {
-		require.NotContains(t, drawn(t, c), "<script")
+	page := drawn(t, view.Block{Bars: []view.Bars{b, b}})
+	for _, want := range []string{`class="bar" style="width: 70%"`, `class="rest" style="width: 35%"`, `class="rest" style="width: 0%"`, "a &lt; b"} {
+		require.Contains(t, page, want)
 	}
 }

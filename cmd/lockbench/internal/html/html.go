@@ -21,11 +21,7 @@ var style string
 // Write renders a page completely, then writes it.
 func Write(w io.Writer, p view.Page) error {
 	var body markup
-	for _, blocks := range []view.Blocks{p.Setup, p.Findings, p.Body, p.Notes} {
-		for _, b := range blocks {
-			body.block(b)
-		}
-	}
+	body.blocks(p.Body)
 	page := strings.NewReplacer("{{title}}", html.EscapeString(p.Title), "{{css}}", style, "{{blocks}}", body.String()).Replace(frame)
 	_, err := io.WriteString(w, page)
 	return err
@@ -47,43 +43,56 @@ func (m *markup) add(format string, args ...any) {
 	fmt.Fprintf(m, format, args...)
 }
 
-func (m *markup) block(b view.Block) {
-	switch {
-	case b.Hint:
-	case b.Heading != "":
-		m.add("<h2>%s</h2>\n", b.Heading)
-	case b.Lines != nil:
-		m.lines(b.Lines)
-	case b.Bars != nil:
-		m.bars(b.Bars, false)
-	case b.Table != nil:
-		m.table(b.Table)
-	case b.Code:
-		m.add("<pre class=\"code\">%s</pre>\n", b.Line)
-	case b.Line != "":
-		m.open("p", map[bool]string{true: view.Bad}[b.Bad])
-		m.add("%s</p>\n", b.Line)
+func (m *markup) blocks(all view.Blocks) {
+	for _, b := range all {
+		switch {
+		case b.For == view.Text || b.For == view.Person:
+		case b.Inner != nil && b.Heading != "":
+			m.add("<details><summary>%s</summary>\n", b.Heading)
+			m.blocks(b.Inner)
+			m.WriteString("</details>\n")
+		case b.Inner != nil:
+			m.blocks(b.Inner)
+		case b.Heading != "":
+			m.add("<h2>%s</h2>\n", b.Heading)
+		case b.Charts != nil:
+			m.WriteString("<div class=\"charts\">\n")
+			for _, c := range b.Charts {
+				m.chart(c)
+			}
+			m.WriteString("</div>\n")
+		case b.Bars != nil:
+			m.bars(b.Bars)
+		case b.Table != nil:
+			m.table(b.Table)
+		case b.Code:
+			m.add("<pre class=\"code\">%s</pre>\n", b.Line)
+		case b.Line != "":
+			m.open("p", map[bool]string{true: view.Bad}[b.Bad])
+			m.add("%s</p>\n", b.Line)
+		}
 	}
 }
 
 func (m *markup) table(t *view.Table) {
 	m.WriteString("<div class=\"wide\"><table>\n")
-	if t.Caption != "" {
-		m.add("<caption>%s</caption>\n", t.Caption)
-	}
+	rows := t.Rows
 	if t.Headed() {
-		m.WriteString("<tr>")
-		for i, head := range t.Heads {
-			m.open(`th scope="col"`, align(t, i))
-			m.add("%s</th>", head)
+		var heads []view.Cell
+		for _, head := range t.Heads {
+			heads = append(heads, view.Cell{Text: head})
 		}
-		m.WriteString("</tr>\n")
+		rows = append([][]view.Cell{heads}, rows...)
 	}
-	for _, row := range t.Rows {
+	for n, row := range rows {
+		tag := "td"
+		if n == 0 && t.Headed() {
+			tag = "th"
+		}
 		m.WriteString("<tr>")
 		for i, c := range row {
-			m.open("td", align(t, i), c.Class)
-			m.add("%s</td>", c.Text)
+			m.open(tag, map[bool]string{true: "left"}[t.Left(i)], c.Class)
+			m.add("%s</%s>", c.Text, tag)
 		}
 		m.WriteString("</tr>\n")
 	}
@@ -97,11 +106,4 @@ func (m *markup) open(tag string, classes ...string) {
 		m.add(` class="%s"`, class)
 	}
 	m.WriteString(">")
-}
-
-func align(t *view.Table, column int) string {
-	if t.Left(column) {
-		return "left"
-	}
-	return ""
 }

@@ -19,7 +19,7 @@ func page(t *testing.T, doc result.Document, more ...view.Block) string {
 	t.Helper()
 	var b bytes.Buffer
 	shown := view.New(doc, map[string]view.Trait{"slow": {Caveat: "is slow"}}, "lockbench run")
-	shown.Notes = append(shown.Notes, more...)
+	shown.Body = append(shown.Body, more...)
 	require.NoError(t, html.Write(&b, shown))
 	return b.String()
 }
@@ -84,7 +84,8 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	doc.Config.Masters[0], doc.Config.Server, doc.Env.Host, doc.Config.Faults[0], doc.Tool.Version = evil, evil, evil, evil, evil
 	text := page(t, doc,
 		view.Block{Heading: evil}, view.Block{Line: evil}, view.Block{Line: evil, Code: true}, view.Block{Bars: []view.Bars{{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil}}}}},
-		view.Block{Table: &view.Table{Caption: evil, Heads: []string{evil}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}})
+		view.Block{Charts: []view.Chart{{Title: evil, X: view.Axis{Label: evil}, Series: []view.Series{{Name: evil, X: []float64{1}, Y: []float64{1}, Dots: true}, {Name: evil, X: []float64{1}, Y: []float64{1}}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}}},
+		view.Block{Heading: evil, Inner: view.Blocks{{Table: &view.Table{Heads: []string{evil}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}}}})
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, `alert("x")`)
 	require.NotContains(t, text, "</script>")
@@ -100,40 +101,43 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 		{"run", `<td class="bad">26.7%</td>`}, {"run", "from other process"}, {"run", "offered 2,000/s"},
 		{"run", `<p class="bad">ERROR muxlock`},
 		{"advised", "blocks others for up to 20.29s"}, {"advised", "master a did not answer"}, {"advised", "MasterTimeout: 50 * time.Millisecond"}, {"advised", "&lt;x&gt;"},
-		{"compare", "muxlock is, by rounds"}, {"compare", "<h2>response</h2>"}, {"compare", "<h2>Round 2 over time</h2>"}, {"compare", "<h2>slow  round 2</h2>"},
-		{"compare", `class="bar" x="160"`}, {"compare", "slow: is slow"},
+		{"compare", "muxlock is, by rounds"}, {"compare", "response by percentile, all rounds together<"}, {"compare", "cycles/s, round 2<"}, {"compare", "<summary>Each run</summary>"},
+		{"compare", `class="bar" style="width: 70%"`}, {"compare", "slow: is slow"},
 		{"closed", "closed loop"}, {"nothing", "<h2>Environment</h2>"}, {"nothing", `class="code">lockbench run<`}, {"zeros", "NOT VALID"}, {"zeros", "Jain index"},
 	} {
 		require.Contains(t, pages[c.doc], c.want, c.doc)
 	}
 	require.NotContains(t, pages["nothing"], "<figure>")
+	require.NotContains(t, pages["zeros"], "<figure>", "a chart of zeros")
 	require.NotContains(t, pages["closed"], "--rate shows it", "is for a terminal")
 }
 
-func TestWhatIsWrongStandsAtTheHead(t *testing.T) {
+func TestAPageBeginsWithWhatWasFoundAndItsCharts(t *testing.T) {
 	closed := documents()["closed"]
-	closed.Results[0].ErrorSamples = nil
-	good := page(t, closed)
-	require.Contains(t, good, "No two held one lock at the same time")
-	require.Contains(t, good, `<td class="left bad">MISSED</td>`)
-
+	closed.Results[0].ErrorSamples, closed.Results[0].SLO = nil, nil
 	require.NotContains(t, page(t, documents()["zeros"]), "every run is valid")
-	r := full("muxlock", 1, 1)
-	r.Safety.Overlaps = 3
-	r.Invalidate(bench.ReasonRate, "")
-	bad := page(t, document("run", r))
-	head, _, _ := strings.Cut(bad, "<h2>")
-	require.Contains(t, head, `<p class="bad">SAFETY VIOLATION muxlock: 3 times`)
-	require.Contains(t, head, `<p class="bad">NOT VALID muxlock: rate not met`)
-	require.NotContains(t, bad, "No two held")
-}
-
-func TestAPageClaimsAnAuditWhereOneRan(t *testing.T) {
-	locks, raw := full("muxlock", 1, 1), full("raw", 1, 9)
-	raw.Safety.Unaudited = true
-	require.Contains(t, page(t, document("compare", locks, raw)), "No two held one lock at the same time, and every run is valid; not audited: raw.")
-	require.Contains(t, page(t, document("run", raw)), ">Every run is valid; not audited: raw.")
-	require.Contains(t, page(t, document("run", locks)), "and every run is valid.")
+	locks, raw, bad := full("muxlock", 1, 1), full("raw", 1, 9), full("muxlock", 1, 1)
+	locks.SLO, raw.SLO, raw.Safety.Unaudited = nil, nil, true
+	bad.Safety.Overlaps = 3
+	bad.Invalidate(bench.ReasonRate, "")
+	for _, c := range []struct {
+		doc  result.Document
+		want string
+	}{
+		{closed, "<p>No two held one lock at the same time, and every run is valid.</p>"},
+		{document("run", raw), "<p>Every run is valid; not audited: raw.</p>"},
+		{document("compare", locks, raw), "<p>No two held one lock at the same time, and every run is valid; not audited: raw.</p>"},
+		{document("run", bad), `<p class="bad">Of 1 runs: 1 broke safety, 1 not valid, 1 missed an objective. The findings below say why.</p>`},
+	} {
+		head, rest, _ := strings.Cut(page(t, c.doc), "<figure>")
+		require.Contains(t, head, c.want)
+		require.NotContains(t, head, "NOT VALID")
+		if c.doc.Results[0] == bad {
+			require.Contains(t, rest, `<p class="bad">SAFETY VIOLATION muxlock: 3 times`)
+			require.Contains(t, rest, `<p class="bad">NOT VALID muxlock: rate not met`)
+			require.Contains(t, rest, `<td class="left bad">MISSED</td>`)
+		}
+	}
 }
 
 func TestAPageShowsWhatNeverGotItsLock(t *testing.T) {
@@ -146,7 +150,7 @@ func TestAPageShowsWhatNeverGotItsLock(t *testing.T) {
 	r.SLO = []bench.SLO{{Text: "response.p99<200ms", Unit: bench.UnitNs, Value: 50e6, Limit: 200e6, AtLeast: true}}
 	text := page(t, document("run", r))
 	for _, want := range []string{
-		"response, at least", "muxlock p99, at least", "drain: what was due before", "&gt;=50.0ms",
+		"response, at least", "<title>32: 60.0ms</title>", "> drain</span>", "&gt;=50.0ms",
 		"response: 1,000 (10.0%) never got their lock", "unfinished 7 after 2.00s of drain",
 	} {
 		require.Contains(t, text, want)

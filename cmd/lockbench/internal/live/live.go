@@ -28,6 +28,8 @@ type Line struct {
 	last  time.Time // when the last line was written
 	width int       // of the text on the terminal
 	at    float64   // of the latest point; a phase begins with a point at 0
+
+	cycles bool // there were some: a load that holds its locks has none
 }
 
 // NewLine returns a Line on w.
@@ -77,22 +79,36 @@ func (l *Line) text(now bench.Progress) string {
 		line = fmt.Sprintf("round %d/%d  %s", now.Round, l.rounds, line)
 	}
 	if r := now.Result; r != nil {
-		line += fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", units.In(bench.UnitCount, r.ThroughputPerS), units.Percentile(r.Headline(), "50"), units.Percentile(r.Headline(), "99"))
-		if !r.Valid.OK {
-			line += "  not valid"
-		}
-		return line
+		return line + resultText(r)
 	}
 	if now.Warmup {
 		line += "warm-up "
 	}
 	line += fmt.Sprintf("%.0fs/%.0fs", now.Elapsed.Seconds(), now.Total.Seconds())
-	if length := point.TS - l.at; length > 0 {
-		line += fmt.Sprintf("  %s cycles/s  p99 %s", units.Number(float64(point.Cycles)/length), units.Duration(float64(point.P99Ns)))
+	l.cycles = l.cycles || point.Cycles > 0
+	if length := point.TS - l.at; length > 0 && l.cycles {
+		line += fmt.Sprintf("  %s cycles/s", units.Number(float64(point.Cycles)/length))
+	}
+	if point.P99Ns > 0 {
+		line += "  p99 " + units.Duration(float64(point.P99Ns))
 	}
 	l.at = point.TS
 	if point.Errors+point.Timeouts > 0 {
 		line += fmt.Sprintf("  %d errors  %d timeouts", point.Errors, point.Timeouts)
 	}
 	return line
+}
+
+func resultText(r *bench.Result) string {
+	text := units.In(bench.UnitCount, r.ThroughputPerS) + " cycles/s"
+	if h := r.Holding; h != nil {
+		text = fmt.Sprintf("%s of %s locks held  lost %s", units.Number(h.Held), units.Number(h.Wanted), units.Number(h.Lost))
+	}
+	if s := r.Headline(); s != nil && s.Count > 0 {
+		text += fmt.Sprintf("  p50 %s  p99 %s", units.Percentile(s, "50"), units.Percentile(s, "99"))
+	}
+	if !r.Valid.OK {
+		text += "  not valid"
+	}
+	return text
 }

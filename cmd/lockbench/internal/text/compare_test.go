@@ -95,5 +95,5 @@ func TestRoundsThatDifferAreNamed(t *testing.T) {
 	}
 	result.OfLoad(result.Finished(doc.Results, "muxlock"), result.OwnNames)[0].ThroughputPerS = 400
 	got := flat(compared(t, result.NewDocument(doc.Config, doc.Results)))
-	require.Contains(t, got, "the rounds differ, times the reference: own names polls: throughput 0.13x by rounds, 0.04x by medians")
+	require.Contains(t, got, "* the rounds differ; by their medians: polls 28.5x, slow 8.40x, one 0.47x")
 }

@@ -17,7 +17,7 @@ func TestCompareSaysWhoIsHowManyTimesWhat(t *testing.T) {
 		resulttest.Result("slow", 2, 1000), resulttest.Result("muxlock", 2, 14000),
 		resulttest.Result("muxlock", 3, 16000), resulttest.Result("slow", 3, 1000),
 	))
-	for _, want := range []string{"muxlock is, by rounds", "15.0x", "3 masters (local, redis 7.0.15)", "closed loop", "15,000", "1.23ms", "12.3us", "slow: is slow"} {
+	for _, want := range []string{"muxlock is, by rounds", "15.0x", "3 masters (local, redis 7.0.15)", "closed loop", "15,000", "1.23ms", "12.3µs", "slow: is slow"} {
 		require.Contains(t, text, want)
 	}
 }
@@ -95,8 +95,8 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 		" ~3.00ms ~>=4.00ms ~>=5.00ms >=9.00ms 500",
 		"response: 3 (0.60%) never got their lock",
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " acquire ",
-		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
-		" late: begun more than 1 ms",
+		"p99 needs 5s more, p99.9 needs 95s more, p99.99 needs 995s more",
+		" late: begun more than 1ms",
 		"NOT VALID muxlock: " + string(bench.ReasonGenerator) + ": by far what helps: fewer other programs",
 	} {
 		require.Contains(t, text, want)
@@ -127,7 +127,7 @@ func TestARunWithACrashSaysWhatItLacks(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 100)
 	for kind, want := range map[string]bool{"kill": false, "crash": true} {
 		r.Faults = []bench.Band{{Spec: kind + ":1@1s", Kind: kind, FromS: 1, ToS: 2}}
-		require.Equal(t, want, strings.Contains(flat(shown(t, "run", resulttest.Document(r))), "what the killed process did since its last report, up to 1 s, is not counted"), kind)
+		require.Equal(t, want, strings.Contains(flat(shown(t, "run", resulttest.Document(r))), "what the killed process did since its last report, up to 1s, is not counted"), kind)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	doc := resulttest.Document(r)
 	doc.Config.Procs = 2
 	for _, command := range []string{"run", "compare"} {
-		for _, want := range []string{"111us", "222us", "0.625", "3.1", "2 processes x 64 workers"} {
+		for _, want := range []string{"111µs", "222µs", "0.625", "3.1", "2 processes x 64 workers"} {
 			require.Contains(t, shown(t, command, doc), want)
 		}
 	}
@@ -198,8 +198,8 @@ func TestFailuresStandBesideTheLatenciesOfTheOthers(t *testing.T) {
 func TestRunTellsWhatItCostAndWhatDisturbedIt(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 1000)
 	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, resulttest.Summary(1)
-	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "client: cpu 12.3us a cycle allocs 5.25 a cycle 42% of the machine's cpu"+
-		" gc pause p99 0ns wait for a processor p99 12.3us stall p99 ~3.00ms longest 9.00ms ")
+	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "client: cpu 12.3µs a cycle allocs 5.25 a cycle 42% of the machine's cpu"+
+		" gc pause p99 0ns wait for a processor p99 12.3µs stall p99 ~3.00ms longest 9.00ms ")
 
 	r.ThroughputPerS = 0 // op hold
 	require.Contains(t, shown(t, "run", resulttest.Document(r)), "client: 42% of the machine's cpu")
@@ -216,10 +216,10 @@ func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
 	}
 	require.Contains(t, shown(t, "run", resulttest.Document(r)), `
 master  rtt p50      p99     max  no reply   away            clock rate
-a:1       100us  ~3.00ms  9.00ms         0      0                0±7ppm
-b:1       200us  ~3.00ms  9.00ms         0      0  -52±7ppm step 20.0ms
-c:1       250us  ~3.00ms  9.00ms         0      0                     -  <- slow
-d:1       110us  ~3.00ms  9.00ms         7  25.0%                     -  <- away
+a:1       100µs  ~3.00ms  9.00ms         0      0                0±7ppm
+b:1       200µs  ~3.00ms  9.00ms         0      0  -52±7ppm step 20.0ms
+c:1       250µs  ~3.00ms  9.00ms         0      0                     -  <- slow
+d:1       110µs  ~3.00ms  9.00ms         7  25.0%                     -  <- away
 e:1           -        -       -       500   100%                     -  <- away
 `)
 }
@@ -239,8 +239,8 @@ func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
 	doc.Config.Faults = []string{"stop:1@2s-4s", "flush:2@4.5s"}
 	for _, command := range []string{"run", "compare"} {
 		text := flat(shown(t, command, doc))
-		require.Contains(t, text, "stop:1@2s-4s 2.01s-4.00s: 150/s p99 150us, 7 failed in it; 950/s p99 950us without a fault ")
-		require.Contains(t, text, "flush:2@4.5s at 4.50s: 800/s p99 800us in it; 950/s p99 950us without a fault ")
+		require.Contains(t, text, "stop:1@2s-4s 2.01s-4.00s: 150/s p99 150µs, 7 failed in it; 950/s p99 950µs without a fault ")
+		require.Contains(t, text, "flush:2@4.5s at 4.50s: 800/s p99 800µs in it; 950/s p99 950µs without a fault ")
 	}
 }
 

@@ -24,15 +24,15 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "workers"}}, results)
 	text := shown(t, "sweep", doc)
 	require.Regexp(t, `workers +impl +cycles/s +cycle p50 +cycle p99 +cpu/cycle`, text)
-	require.Regexp(t, `\n1 +muxlock +1,000 +1.23ms +3.00ms +12.3us\n`, text)
-	require.Regexp(t, `\n8 +muxlock +2,000 +1.23ms +3.00ms +12.3us +not valid`, text)
+	require.Regexp(t, `\n1 +muxlock +1,000 +1.23ms +3.00ms +12.3µs\n`, text)
+	require.Regexp(t, `\n8 +muxlock +2,000 +1.23ms +3.00ms +12.3µs +not valid`, text)
 	require.NotContains(t, text, "64 workers", "they are what is swept")
 	require.NotContains(t, text, "SLO", "settings are not put together")
 	require.NotContains(t, text, "hand-over")
 
 	results[0].Latency[bench.HandoverTime] = resulttest.Summary(111_000)
 	doc.Sweep = result.NewSweep(doc.Sweep.Params, results)
-	require.Regexp(t, `\n1 +muxlock .* 111us`, shown(t, "sweep", doc))
+	require.Regexp(t, `\n1 +muxlock .* 111µs`, shown(t, "sweep", doc))
 	require.NotEmpty(t, shown(t, "sweep", result.Document{Sweep: result.NewSweep(nil, nil)}), "interrupted before anything")
 }
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 
 	"muxlock/cmd/lockbench/internal/view"
 )
@@ -17,12 +16,11 @@ const width = 80
 // Write renders a page completely, then writes it. hints are for a person at a terminal.
 func Write(w io.Writer, p view.Page, hints bool) error {
 	var b bytes.Buffer
-	for _, block := range slices.Concat(p.Setup, p.Body, p.Findings) {
+	for _, block := range p.Body {
 		switch {
-		case block.Browser:
+		case block.For == view.Browser || block.For == view.Person && !hints:
 		case block.Table != nil:
 			table(&b, *block.Table)
-		case block.Hint && !hints:
 		case block.Code:
 			fmt.Fprintln(&b, block.Line)
 		default:

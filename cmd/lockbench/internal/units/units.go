@@ -19,7 +19,7 @@ func Duration(ns float64) string {
 	case ns >= 1e6:
 		return Digits(ns/1e6) + "ms"
 	case ns >= 1e3:
-		return Digits(ns/1e3) + "us"
+		return Digits(ns/1e3) + "µs"
 	}
 	return Digits(ns) + "ns"
 }

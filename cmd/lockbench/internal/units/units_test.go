@@ -14,7 +14,7 @@ func TestFiguresHaveThreeDigitsAndAUnitThatFits(t *testing.T) {
 		v    float64
 		want string
 	}{
-		{bench.UnitNs, 0, "0ns"}, {bench.UnitNs, 999, "999ns"}, {bench.UnitNs, 12_340, "12.3us"}, {bench.UnitNs, 1_234_567, "1.23ms"}, {bench.UnitNs, 2e9, "2.00s"},
+		{bench.UnitNs, 0, "0ns"}, {bench.UnitNs, 999, "999ns"}, {bench.UnitNs, 12_340, "12.3µs"}, {bench.UnitNs, 1_234_567, "1.23ms"}, {bench.UnitNs, 2e9, "2.00s"},
 		{bench.UnitShare, 0, "0%"}, {bench.UnitShare, 0.0123, "1.23%"},
 		{bench.UnitCount, 12, "12"}, {bench.UnitCount, 12.34, "12.3"}, {bench.UnitCount, 0.005, "0.005"}, {bench.UnitCount, 1234567, "1,234,567"},
 	} {

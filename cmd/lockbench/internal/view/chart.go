@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"muxlock/bench"
@@ -15,11 +17,15 @@ type Axis struct {
 	Text  func(float64) string // of a tick; nil: plain digits
 }
 
-// counts is the axis of counts and rates.
-var counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
+// The axes of units.
+var (
+	counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
+	shares = Axis{Text: units.Share}
+	times  = Axis{Text: units.Duration, Log: true}
+)
 
-// Lines is curves over one axis.
-type Lines struct {
+// Chart is curves over one axis.
+type Chart struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
@@ -29,11 +35,18 @@ type Lines struct {
 // Series is one curve: its places, ascending, and a value for each. NaN interrupts the curve. A
 // series without values is left out.
 type Series struct {
-	Name  string
-	Color int // from 0
+	Name  string // empty: none in the legend
+	Color int    // from 0
 	X, Y  []float64
 	Dash  bool
 	Dots  bool // a mark at each value
+}
+
+// empty reports whether a chart has nothing but zeros.
+func (c Chart) empty() bool {
+	return !slices.ContainsFunc(c.Series, func(s Series) bool {
+		return slices.ContainsFunc(s.Y, func(v float64) bool { return v != 0 && !math.IsNaN(v) })
+	})
 }
 
 // Bars has a horizontal bar from 0 for each row. The first row is the subject.
@@ -45,8 +58,8 @@ type Bars struct {
 // Bar is one row.
 type Bar struct {
 	Label string
-	Value float64
-	Text  string // the figure in words
+	Part  float64 // of the longest bar
+	Text  string  // the figure in words
 }
 
 // Picture shows a document in one drawing: cycles a second of each implementation where nothing contends, and the p99 of an
@@ -57,19 +70,26 @@ func Picture(doc result.Document) (all []Bars) {
 		case len(doc.Config.Loads) > 0 && c.Procs > 1:
 			all = append(all, bars(part, "acquire p99, shorter is better: ", result.MustFigure("acquire.p99")))
 		case len(doc.Config.Loads) == 0 || c.Workers > 1:
-			all = append(all, bars(part, "cycles a second: ", result.MustFigure("throughput")))
+			all = append(all, bars(part, "cycles/s: ", result.MustFigure("throughput")))
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(b Bars) bool { return len(b.Rows) == 0 })
 }
 
+// bars has no rows if all of them are 0.
 func bars(doc result.Document, title string, f result.Figure) Bars {
-	b := Bars{Title: title + contention(doc.Config.Config)}
+	b, longest := Bars{Title: title + contention(doc.Config.Config)}, 0.0
 	for _, impl := range doc.Config.Impls {
 		if rs := result.Of(doc.Results, impl); len(rs) > 0 {
 			v, _ := f.Median(rs)
-			b.Rows = append(b.Rows, Bar{Label: impl, Value: v, Text: medianText(f, rs)})
+			b.Rows, longest = append(b.Rows, Bar{impl, v, medianText(f, rs)}), max(longest, v)
 		}
+	}
+	for i := range b.Rows {
+		b.Rows[i].Part /= cmp.Or(longest, 1)
+	}
+	if longest == 0 {
+		b.Rows = nil
 	}
 	return b
 }
@@ -78,42 +98,38 @@ func bars(doc result.Document, title string, f result.Figure) Bars {
 // rest.
 const shortest = 0.2
 
-// overTime charts runs of the same time, second by second, with their faults.
-func (b *Blocks) overTime(results ...*bench.Result) {
-	x := Axis{Label: "seconds since the measured time began"}
-	rate := Lines{Title: "cycles a second", X: x, Y: counts}
-	latency := Lines{Title: "p50 and p99", X: x, Y: Axis{Log: true, Text: units.Duration}}
-	trouble := Lines{Title: "not acquired, a second", X: x, Y: counts}
-	for i, r := range results {
-		all := secondsOf([]*bench.Result{r})
+// overTime charts runs of the same time, second by second, with their faults. impls gives each its colour.
+func overTime(of string, impls []string, results ...*bench.Result) []Chart {
+	x := Axis{Label: "seconds"}
+	rate, trouble := Chart{Title: "cycles/s" + of, X: x, Y: counts}, Chart{Title: "not acquired/s" + of, X: x, Y: counts}
+	latency := Chart{Title: "p99 (dashed: p50; dots: at least)" + of, X: x, Y: times}
+	for _, r := range results {
+		all := secondsOf(r)
 		if r.Drain != nil {
 			all = append(all, second{Point: *r.Drain, from: r.DurationS})
 		}
 		if len(all) > 1 {
 			all = slices.DeleteFunc(all, func(s second) bool { return s.length() < shortest })
 		}
-		of := func(value func(second) float64) (values []float64) {
-			for _, s := range all {
-				values = append(values, value(s))
-			}
-			return values
-		}
-		add := func(l *Lines, s Series, value func(second) float64) {
-			s.Name, s.Color, s.X, s.Y = r.Impl+s.Name, i, of(func(s second) float64 { return s.TS }), of(value)
-			l.Series = append(l.Series, s)
-			if l.Bands == nil {
-				l.Bands = bands(r)
+		for _, c := range []*Chart{&rate, &latency, &trouble} {
+			if c.Bands == nil {
+				c.Bands = bands(r)
 			}
 		}
-		add(&rate, Series{}, func(s second) float64 { return float64(s.Cycles) / s.length() })
-		add(&latency, Series{Name: " p99"}, func(s second) float64 { return where(!s.P99AtLeast, s.P99Ns) })
-		add(&latency, Series{Name: " p99, at least", Dots: true}, func(s second) float64 { return where(s.P99AtLeast, s.P99Ns) })
-		add(&latency, Series{Name: " p50", Dash: true}, func(s second) float64 { return where(!s.P50AtLeast, s.P50Ns) })
-		add(&trouble, Series{}, func(s second) float64 { return float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished) / s.length() })
+		add := func(c *Chart, s Series, value func(second) float64) {
+			s.Color = max(slices.Index(impls, r.Impl), 0)
+			for _, at := range all {
+				s.X, s.Y = append(s.X, at.TS), append(s.Y, value(at))
+			}
+			c.Series = append(c.Series, s)
+		}
+		add(&rate, Series{Name: r.Impl}, func(s second) float64 { return float64(s.Cycles) / s.length() })
+		add(&latency, Series{Name: r.Impl}, func(s second) float64 { return where(!s.P99AtLeast, s.P99Ns) })
+		add(&latency, Series{Dots: true}, func(s second) float64 { return where(s.P99AtLeast, s.P99Ns) })
+		add(&latency, Series{Dash: true}, func(s second) float64 { return where(!s.P50AtLeast, s.P50Ns) })
+		add(&trouble, Series{Name: r.Impl}, func(s second) float64 { return float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished) / s.length() })
 	}
-	b.chart(rate)
-	b.chart(latency)
-	b.chart(trouble)
+	return []Chart{rate, latency, trouble}
 }
 
 // where returns a time that belongs to a curve; else 0, which has no place on its axis.
@@ -128,7 +144,7 @@ func where(belongs bool, ns int64) float64 {
 func bands(r *bench.Result) []bench.Band {
 	all := slices.Clone(r.Faults)
 	if d := r.Drain; d != nil && d.TS-r.DurationS >= shortest {
-		all = append(all, bench.Band{FromS: r.DurationS, ToS: d.TS, Spec: "drain: what was due before, after the end"})
+		all = append(all, bench.Band{FromS: r.DurationS, ToS: d.TS, Spec: "drain"})
 	}
 	return all
 }

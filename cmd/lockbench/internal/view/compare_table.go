@@ -15,52 +15,88 @@ import (
 // compare shows a table for each load: where nothing contends, with the lone caller beside it, and where callers want the
 // same names.
 func (b *Blocks) compare(doc result.Document, traits map[string]Trait) {
-	b.browser(Blocks{{Bars: Picture(doc)}})
-	own, _ := doc.Of(result.OwnNames)
-	lone, _ := doc.Of(result.LoneCaller)
-	one, _ := doc.Of(result.OneName)
-	switch {
-	case len(doc.Config.Loads) > 0:
+	found := found(doc, traits)
+	for _, text := range found {
+		b.line(Browser, false, "%s", text)
+	}
+	if all := Picture(doc); len(all) > 0 {
+		*b = append(*b, Block{For: Browser, Bars: all})
+	}
+	own, ok := doc.Of(result.OwnNames)
+	if lone, _ := doc.Of(result.LoneCaller); ok {
+		one, _ := doc.Of(result.OneName)
 		b.comparison(own, lone)
 		b.comparison(one, result.Document{})
-	default:
+	} else {
 		b.comparison(doc, result.Document{})
 	}
 	b.Line("")
 	b.Line("%s", legend(doc.Relative))
-	b.apart(doc)
 	b.failuresMean(doc)
 	b.handovers(doc.Results...)
-	b.found(doc, traits)
+	if len(doc.Config.Loads) > 0 {
+		b.line(Text, false, "")
+	}
+	for _, text := range found {
+		b.line(Text, false, "%s", text)
+	}
 	for _, part := range doc.Parts() {
 		b.details(part)
 	}
-	b.browser(runs(doc))
 }
 
 // comparison shows one line per implementation: medians over the rounds, and ratios to the reference.
 func (b *Blocks) comparison(doc, lone result.Document) {
+	says := contention(doc.Config.Config)
 	b.Line("")
-	b.heading(contention(doc.Config.Config))
-	b.Line("%s; medians of %d rounds of %s, in turn", contention(doc.Config.Config), doc.Config.Rounds, doc.Config.Duration)
-	columns := alone(doc)
-	if slices.ContainsFunc(doc.Results, waits) {
-		columns = contended(doc)
-	}
+	b.heading(says)
+	b.Line("%s; medians of %d rounds of %s, in turn", says, doc.Config.Rounds, doc.Config.Duration)
 	t := Table{Texts: 1, Heads: []string{""}}
-	for _, c := range append(columns, besides(lone)...) {
-		t.Heads = append(t.Heads, c.head)
-		for i, impl := range doc.Config.Impls {
-			if i == len(t.Rows) {
-				t.Rows = append(t.Rows, cells(impl))
+	impls := doc.Config.Impls
+	for _, impl := range impls {
+		t.Rows = append(t.Rows, cells(impl))
+	}
+	var apart []string
+	add := func(doc result.Document, load string, ratio *against, names ...string) {
+		columns := figures(doc, func(impl string) []*bench.Result { return result.Of(doc.Results, impl) }, names...)
+		if ratio != nil && doc.Config.Reference != "" {
+			columns = append(columns, column[string]{ratio.head(doc), func(impl string) string { return ratio.cell(doc, impl) }})
+			if texts := ratio.apart(doc); texts != "" {
+				apart = append(apart, load+texts)
 			}
-			t.Rows[i] = append(t.Rows[i], Cell{Text: c.cell(impl)})
 		}
+		for i := range columns {
+			columns[i].head = load + columns[i].head
+		}
+		addColumns(&t, impls, columns...)
+	}
+	if slices.ContainsFunc(doc.Results, waits) {
+		holds := []string{"acquired_per_s", "held_share"}
+		if doc.Config.Op != bench.AcquireRelease {
+			holds = holds[:1] // several hold a name, or one call takes several
+		}
+		add(doc, "", &byAcquired, holds...)
+		if doc.Open() {
+			add(doc, "", nil, "headline.p50", "headline.p99")
+		}
+		add(doc, "", &byAcquireP99, "acquire.p50", "acquire.p99")
+		add(doc, "", nil, "max_wait_ns", "jain", failures, "handover.p50", "handover_remote.p50")
+	} else {
+		add(doc, "", &byThroughput, "throughput")
+		add(doc, "", &byP99, "headline.p50", "headline.p99", failures)
+	}
+	add(doc, "", nil, "cpu_ns_per_op", "allocs_per_op")
+	if len(lone.Results) > 0 {
+		add(lone, "one caller: ", &byThroughput, "throughput")
+		add(lone, "one caller: ", nil, "headline.p50")
 	}
 	b.Table(t)
+	if len(apart) > 0 {
+		b.Line("* the rounds differ; by their medians: %s", strings.Join(apart, "; "))
+	}
 }
 
-// details shows what a browser has room for.
+// details shows faults, and what a browser has room for.
 func (b *Blocks) details(doc result.Document) {
 	if len(doc.Config.Faults) > 0 {
 		b.Line("")
@@ -68,98 +104,109 @@ func (b *Blocks) details(doc result.Document) {
 	for _, impl := range doc.Config.Impls {
 		b.impacts(impl+"  ", result.Finished(doc.Results, impl))
 	}
-	b.browser(Blocks{{Line: contention(doc.Config.Config)}})
-	b.latencies(doc)
+	if len(doc.Results) == 0 {
+		return
+	}
+	b.heading("Charts: " + contention(doc.Config.Config))
+	b.charts(latencies(doc)...)
+	var all []Chart
 	for round := 1; round <= doc.Config.Rounds; round++ {
-		results := slices.DeleteFunc(slices.Clone(doc.Results), func(r *bench.Result) bool { return r.Round != round })
-		if len(results) > 0 {
-			b.heading(fmt.Sprintf("Round %d over time", round))
-			b.overTime(results...)
+		of := fmt.Sprintf(", round %d", round)
+		all = append(all, overTime(of, doc.Config.Impls, slices.DeleteFunc(slices.Clone(doc.Results), func(r *bench.Result) bool { return r.Round != round })...)...)
+	}
+	b.charts(all...)
+}
+
+// against is a column of ratios to the reference. If more is better, it says how much more the reference is.
+type against struct {
+	more bool
+	of   func(result.Relative) *result.Ratio
+}
+
+var (
+	byThroughput = against{true, func(r result.Relative) *result.Ratio { return r.Throughput }}
+	byAcquired   = against{true, func(r result.Relative) *result.Ratio { return r.Acquired }}
+	byP99        = against{false, func(r result.Relative) *result.Ratio { return r.P99 }}
+	byAcquireP50 = against{false, func(r result.Relative) *result.Ratio { return r.AcquireP50 }}
+	byAcquireP99 = against{false, func(r result.Relative) *result.Ratio { return r.AcquireP99 }}
+)
+
+func (a against) head(doc result.Document) string {
+	if a.more {
+		return doc.Config.Reference + " is, by rounds"
+	}
+	return "p99 by rounds"
+}
+
+// ratio returns the ratio of an implementation, and whether the one of the medians is far from it.
+func (a against) ratio(doc result.Document, impl string) (r *result.Ratio, apart bool) {
+	i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl })
+	if i < 0 || a.of(doc.Relative[i]) == nil || a.of(doc.Relative[i]).Min == 0 {
+		return nil, false
+	}
+	r = a.of(doc.Relative[i])
+	return r, r.OfMedians != 0 && math.Abs(r.OfMedians/r.Median-1) > apartBy
+}
+
+// apartBy is how much a ratio may differ from that of the medians before a line says so.
+const apartBy = 0.1
+
+// cell writes a ratio with its 95 % interval, if there are rounds enough.
+func (a against) cell(doc result.Document, impl string) string {
+	r, apart := a.ratio(doc, impl)
+	switch {
+	case impl == doc.Config.Reference:
+		return "reference"
+	case !slices.Contains(doc.Config.Impls, impl):
+		return none
+	case len(result.Finished(doc.Results, impl)) == 0:
+		return "no finished round"
+	case r == nil:
+		return none
+	}
+	text := units.Digits(a.turn(r.Median)) + "x"
+	if r.P != nil {
+		ends := []float64{a.turn(r.CI[0]), a.turn(r.CI[1])}
+		text += fmt.Sprintf(" [%s..%s]", units.Digits(slices.Min(ends)), units.Digits(slices.Max(ends)))
+	}
+	if r.P != nil && !r.Significant {
+		text = "undecided: " + text
+	}
+	if apart {
+		text += " *"
+	}
+	return text
+}
+
+// turn returns a ratio to the reference as the column has it.
+func (a against) turn(ratio float64) float64 {
+	if a.more {
+		return 1 / ratio
+	}
+	return ratio
+}
+
+// apart names the ratios that are others by the medians.
+func (a against) apart(doc result.Document) string {
+	var texts []string
+	for _, impl := range doc.Config.Impls {
+		if r, apart := a.ratio(doc, impl); apart {
+			texts = append(texts, fmt.Sprintf("%s %sx", impl, units.Digits(a.turn(r.OfMedians))))
 		}
 	}
+	if len(texts) > 0 && !a.more {
+		texts[0] = "p99 " + texts[0]
+	}
+	return strings.Join(texts, ", ")
 }
 
-// A column of a comparison has a cell for each implementation.
-type column struct {
-	head string
-	cell func(impl string) string
-}
-
-// alone has the columns of a load without contention.
-func alone(doc result.Document) []column {
-	return slices.Concat(figures(doc, "throughput"), ratio(doc, doc.Config.Reference+" is, by rounds", true, func(r result.Relative) *result.Ratio { return r.Throughput }),
-		figures(doc, "headline.p50", "headline.p99", failures), ratio(doc, "p99 by rounds", false, func(r result.Relative) *result.Ratio { return r.P99 }),
-		figures(doc, "cpu_ns_per_op", "allocs_per_op"))
-}
-
-// contended has the columns of a load in which callers want the same names.
-func contended(doc result.Document) []column {
-	held := "held_share"
-	if doc.Config.Op != bench.AcquireRelease {
-		held = "acquired_per_s" // several hold a name, or one call takes several
+// legend explains the ratios.
+func legend(rows []result.Relative) string {
+	const by = "by rounds: the median of the ratios of the rounds"
+	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil }) {
+		return by + " [its 95% interval]; undecided: the difference may be chance (p >= 0.05); p99 by rounds: times the reference"
 	}
-	names := slices.Compact([]string{"acquired_per_s", held})
-	if doc.Open() {
-		names = append(names, "headline.p50", "headline.p99")
-	}
-	return slices.Concat(figures(doc, names...), ratio(doc, doc.Config.Reference+" is, by rounds", true, func(r result.Relative) *result.Ratio { return r.Acquired }),
-		figures(doc, "acquire.p50", "acquire.p99"), ratio(doc, "p99 by rounds", false, func(r result.Relative) *result.Ratio { return r.AcquireP99 }),
-		figures(doc, "max_wait_ns", "jain", failures, "handover.p50", "handover_remote.p50", "cpu_ns_per_op", "allocs_per_op"))
-}
-
-// besides has the columns of the lone caller, if there is one.
-func besides(lone result.Document) (columns []column) {
-	if len(lone.Results) > 0 {
-		columns = slices.Concat(figures(lone, "throughput"), ratio(lone, lone.Config.Reference+" is, by rounds", true, func(r result.Relative) *result.Ratio { return r.Throughput }),
-			figures(lone, "headline.p50"))
-	}
-	for i := range columns {
-		columns[i].head = "one caller: " + columns[i].head
-	}
-	return columns
-}
-
-// figures has a column for each of these figures that any run has.
-func figures(doc result.Document, names ...string) (columns []column) {
-	for i, f := range shown(doc, names) {
-		columns = append(columns, column{labels(doc, shown(doc, names))[i], func(impl string) string {
-			return medianText(f, result.Of(doc.Results, impl))
-		}})
-	}
-	return columns
-}
-
-// ratio has a column of ratios, of the reference to the other if turned.
-func ratio(doc result.Document, head string, turned bool, of func(result.Relative) *result.Ratio) []column {
-	if doc.Config.Reference == "" {
-		return nil
-	}
-	return []column{{head, func(impl string) string {
-		i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl })
-		switch {
-		case impl == doc.Config.Reference:
-			return "reference"
-		case !slices.Contains(doc.Config.Impls, impl):
-			return none
-		case len(result.Finished(doc.Results, impl)) == 0:
-			return "no finished round"
-		case i < 0 || of(doc.Relative[i]) == nil || of(doc.Relative[i]).Min == 0:
-			return none
-		}
-		return ratioText(of(doc.Relative[i]), turned)
-	}}}
-}
-
-// shown returns the figures of these names that any run has. It leaves out failures if there were
-// none.
-func shown(doc result.Document, names []string) (figures []result.Figure) {
-	for _, name := range names {
-		f := result.MustFigure(name)
-		if _, ok := f.Median(doc.Results); ok && (name != failures || failed(doc)) {
-			figures = append(figures, f)
-		}
-	}
-	return figures
+	return fmt.Sprintf("%s; it takes %d rounds for an interval and a verdict; p99 by rounds: times the reference", by, stats.PairsNeeded)
 }
 
 // failures is a figure without which latencies mislead: they are of the operations that got their
@@ -181,69 +228,4 @@ func (b *Blocks) failuresMean(doc result.Document) {
 		except = ", except response"
 	}
 	b.Line("failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies are those of the others%s", except)
-}
-
-// labels returns the heads of figures.
-func labels(doc result.Document, figures []result.Figure) (heads []string) {
-	latency := "cycle"
-	if doc.Open() {
-		latency = "response"
-	}
-	for _, f := range figures {
-		heads = append(heads, strings.Replace(f.Label, result.Headline, latency, 1))
-	}
-	return heads
-}
-
-// legend explains the ratios.
-func legend(rows []result.Relative) string {
-	const by = "by rounds: the median of the ratios of the rounds"
-	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil }) {
-		return by + " [its 95 % interval]; undecided: the difference may be chance (p >= 0.05); p99 by rounds: times the reference"
-	}
-	return fmt.Sprintf("%s; it takes %d rounds for an interval and a verdict; p99 by rounds: times the reference", by, stats.PairsNeeded)
-}
-
-// apartBy is how much a ratio may differ from that of the medians before a line says so.
-const apartBy = 0.1
-
-// apart names the ratios that are others by the medians.
-func (b *Blocks) apart(doc result.Document) {
-	var texts []string
-	for _, part := range doc.Parts() {
-		for _, r := range part.Relative {
-			for _, c := range []struct {
-				name  string
-				ratio *result.Ratio
-			}{{"throughput", r.Throughput}, {"p99", r.P99}, {"acquire p99", r.AcquireP99}} {
-				if c.ratio == nil || c.ratio.Median == 0 || c.ratio.OfMedians == 0 || math.Abs(c.ratio.OfMedians/c.ratio.Median-1) <= apartBy {
-					continue
-				}
-				name := strings.TrimSpace(fmt.Sprintf("%s %s", r.Load, r.Impl))
-				texts = append(texts, fmt.Sprintf("%s: %s %sx by rounds, %sx by medians", name, c.name, units.Digits(c.ratio.Median), units.Digits(c.ratio.OfMedians)))
-			}
-		}
-	}
-	if len(texts) > 0 {
-		b.Line("the rounds differ, times the reference: %s", strings.Join(texts, "; "))
-	}
-}
-
-// ratioText writes a ratio with its 95 % interval, if there are rounds enough. turned inverts it.
-func ratioText(r *result.Ratio, turned bool) string {
-	median, low, high := r.Median, 0.0, 0.0
-	if len(r.CI) == 2 {
-		low, high = r.CI[0], r.CI[1]
-	}
-	if turned {
-		median, low, high = 1/median, 1/high, 1/low
-	}
-	text := units.Digits(median) + "x"
-	if r.P == nil {
-		return text
-	}
-	if !r.Significant {
-		text = "undecided: " + text
-	}
-	return fmt.Sprintf("%s [%s..%s]", text, units.Digits(low), units.Digits(high))
 }

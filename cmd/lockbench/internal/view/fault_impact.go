@@ -7,7 +7,6 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/units"
-	"muxlock/internal/stats"
 )
 
 // impacts shows a line for each fault: throughput and latency while it was in force, and without
@@ -15,7 +14,7 @@ import (
 // second. A second that a fault covers in part belongs to neither side, unless the fault covers
 // no whole second.
 func (b *Blocks) impacts(name string, results []*bench.Result) {
-	seen, all := map[string]bool{}, secondsOf(results)
+	seen, all := map[string]bool{}, secondsOf(results...)
 	without := secondsText(all, func(s second) bool { some, _ := s.hit(""); return !some })
 	for _, r := range results {
 		for _, f := range r.Faults {
@@ -23,30 +22,24 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 				continue
 			}
 			seen[f.Spec] = true
-			in := cmp.Or(
+			text := fmt.Sprintf("%s%s  %.2fs-%.2fs", name, f.Spec, f.FromS, f.ToS)
+			if f.ToS == f.FromS {
+				text = fmt.Sprintf("%s%s  at %.2fs", name, f.Spec, f.FromS)
+			}
+			if in := cmp.Or(
 				secondsText(all, func(s second) bool { _, whole := s.hit(f.Spec); return whole }),
-				secondsText(all, func(s second) bool { some, _ := s.hit(f.Spec); return some }))
-			text := name + f.Spec + "  " + span(f)
-			if in != "" {
+				secondsText(all, func(s second) bool { some, _ := s.hit(f.Spec); return some })); in != "" {
 				text += ": " + in + " in it"
 			}
 			if without != "" {
 				text += "; " + without + " without a fault"
 			}
 			if f.Kind == string(faults.Crash) {
-				text += "; what the killed process did since its last report, up to 1 s, is not counted"
+				text += "; what the killed process did since its last report, up to 1s, is not counted"
 			}
 			b.Line("%s", text)
 		}
 	}
-}
-
-// span writes the time of a fault in one run.
-func span(b bench.Band) string {
-	if b.ToS == b.FromS {
-		return fmt.Sprintf("at %.2fs", b.FromS)
-	}
-	return fmt.Sprintf("%.2fs-%.2fs", b.FromS, b.ToS)
 }
 
 // second is one point, its length, and the faults of its run.
@@ -59,7 +52,7 @@ type second struct {
 func (s second) length() float64 { return s.TS - s.from }
 
 // secondsOf returns the seconds of all runs.
-func secondsOf(results []*bench.Result) (all []second) {
+func secondsOf(results ...*bench.Result) (all []second) {
 	for _, r := range results {
 		from := 0.0
 		for _, p := range r.Series {
@@ -90,25 +83,23 @@ func (s second) hit(spec string) (some, whole bool) {
 // secondsText writes the median throughput and p99 of the seconds that which chooses, and their
 // errors. It is empty if which chooses none.
 func secondsText(all []second, which func(second) bool) string {
-	var rates, p99s []float64
-	var bounds []bool
+	var rates, p99s medians
 	var failed int64
 	for _, s := range all {
 		if which(s) {
-			rates = append(rates, float64(s.Cycles)/s.length())
-			if s.P99Ns > 0 { // the second has a latency
-				p99s, bounds = append(p99s, float64(s.P99Ns)), append(bounds, s.P99AtLeast)
+			rates.add(float64(s.Cycles)/s.length(), false)
+			if s.Cycles > 0 && s.P99Ns > 0 { // the second has a latency
+				p99s.add(float64(s.P99Ns), s.P99AtLeast)
 			}
 			failed += s.Errors + s.Timeouts
 		}
 	}
-	if len(rates) == 0 {
+	if rates.values == nil {
 		return ""
 	}
-	rate := stats.Median(rates)
-	text := units.Rate(rate)
-	if rate > 0 && len(p99s) > 0 {
-		text += " p99 " + median(bench.UnitNs, p99s, bounds)
+	text := rates.text(bench.UnitCount) + "/s"
+	if p99s.values != nil {
+		text += " p99 " + p99s.text(bench.UnitNs)
 	}
 	if failed > 0 {
 		text += fmt.Sprintf(", %s failed", units.Number(failed))

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,47 +35,66 @@ func (b *Blocks) header(doc result.Document) {
 		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
 		b.hint("  install redis-server or valkey-server for real ones")
 	}
+	b.verdict(doc.Results)
+}
+
+// verdict says at the top of a page what stands in full below its charts. It claims nothing of runs that were not audited.
+func (b *Blocks) verdict(results []*bench.Result) {
+	var against []string
+	count := func(what string, is func(*bench.Result) bool) {
+		if n := len(slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return !is(r) })); n > 0 {
+			against = append(against, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	count("broke safety", func(r *bench.Result) bool { return r.Safety.Violated() })
+	count("not valid", func(r *bench.Result) bool { return !r.Valid.OK })
+	count("missed an objective", func(r *bench.Result) bool {
+		return slices.ContainsFunc(r.SLO, func(s bench.SLO) bool { return !s.Pass })
+	})
+	others := result.Impls(slices.DeleteFunc(slices.Clone(results), result.Audited))
+	text := "No two held one lock at the same time, and every run is valid"
+	switch {
+	case len(results) == 0:
+		return
+	case len(against) > 0:
+		b.line(Browser, true, "Of %d runs: %s. The findings below say why.", len(results), strings.Join(against, ", "))
+		return
+	case !slices.ContainsFunc(results, result.Audited):
+		text = "Every run is valid"
+	}
+	if len(others) > 0 {
+		text += "; not audited: " + strings.Join(others, ", ")
+	}
+	b.line(Browser, false, "%s.", text)
 }
 
 // findings shows the verdicts on objectives, the warnings, each once, and the caveats of the
 // implementations.
 func (b *Blocks) findings(doc result.Document, traits map[string]Trait) {
-	b.Line("")
+	var found Blocks
 	if doc.Sweep == nil { // a verdict over all settings would mislead
 		for _, part := range doc.Parts() {
-			b.objectives(part)
+			found.objectives(part)
 		}
 	}
-	b.warnings(doc)
-	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Violated() || !r.Valid.OK }) {
-		b.browser(Blocks{{Line: allGood(doc.Results)}})
-	}
-	if doc.Kind() == result.KindCompare && slices.ContainsFunc(doc.Config.Impls, func(impl string) bool { return traits[impl].Caveat != "" }) {
-		b.Line("what they do not promise, and what they ran on:")
+	found.warnings(doc)
+	caveat := func(impl string) bool { return traits[impl].Caveat != "" }
+	if doc.Kind() == result.KindCompare && slices.ContainsFunc(doc.Config.Impls, caveat) {
+		found.Line("what they do not promise, and what they ran on:")
 	}
 	for _, impl := range doc.Config.Impls {
-		if caveat := traits[impl].Caveat; caveat != "" {
-			b.Line("  %s: %s", impl, caveat)
+		if caveat(impl) {
+			found.Line("  %s: %s", impl, traits[impl].Caveat)
 		}
 	}
+	if len(found) > 0 {
+		b.heading("Findings")
+		b.Line("")
+	}
+	*b = append(*b, found...)
 	if doc.Config.Command == "run" {
 		b.hint("%s", next)
 	}
-}
-
-// allGood writes that results have no violation and are valid. It claims nothing of runs that were
-// not audited.
-func allGood(results []*bench.Result) string {
-	audited := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return !result.Audited(r) })
-	others := result.Impls(slices.DeleteFunc(slices.Clone(results), result.Audited))
-	text := "Every run is valid"
-	if len(audited) > 0 {
-		text = "No two held one lock at the same time, and every run is valid"
-	}
-	if len(others) > 0 {
-		text += "; not audited: " + strings.Join(others, ", ")
-	}
-	return text + "."
 }
 
 // objectives shows each implementation's verdicts: the median over the rounds, and in how many
@@ -86,65 +106,61 @@ func (b *Blocks) objectives(doc result.Document) {
 		if len(doc.Config.Impls) > 1 {
 			name += "  " + impl
 		}
-		for _, rounds := range judged(doc.Results, impl) {
-			value, verdict := stood(rounds)
-			t.Rows = append(t.Rows, append(cells(name, rounds[0].Text, value), verdict))
+		for _, j := range judged(doc.Results, impl) {
+			count := ""
+			if j.rounds > 1 {
+				count = fmt.Sprintf(" (met in %d of %d rounds)", j.passed, j.rounds)
+			}
+			verdict := Cell{Text: "NOT JUDGED" + count + ": " + j.reason, Class: Bad}
+			switch {
+			case j.passed == j.rounds:
+				verdict = Cell{Text: "PASS" + count, Class: Good}
+			case j.missed > 0: // says more than a round that could not be judged
+				verdict.Text = "MISSED" + count
+			}
+			t.Rows = append(t.Rows, append(cells(name, j.text, j.value), verdict))
 		}
 	}
 	b.Table(t)
 }
 
-// judged returns the objectives of an implementation in their order, each in all rounds.
-func judged(results []*bench.Result, impl string) (all [][]bench.SLO) {
+// judgement is an objective in all rounds of an implementation.
+type judgement struct {
+	text, value            string // value is the median of the rounds that were judged
+	rounds, passed, missed int
+	reason                 string // why one was not judged
+}
+
+// judged returns the objectives of an implementation in their order.
+func judged(results []*bench.Result, impl string) (all []judgement) {
+	var values []medians
 	for _, r := range results {
-		for i, s := range r.SLO {
-			switch {
-			case r.Impl != impl:
-			case i == len(all):
-				all = append(all, []bench.SLO{s})
-			default:
-				all[i] = append(all[i], s)
-			}
+		if r.Impl != impl {
+			continue
 		}
+		for i, s := range r.SLO {
+			if i == len(all) {
+				all, values = append(all, judgement{text: s.Text}), append(values, medians{})
+			}
+			j := &all[i]
+			j.rounds++
+			switch {
+			case s.Reason != "":
+				j.reason = s.Reason
+				continue
+			case s.Pass:
+				j.passed++
+			default:
+				j.missed++
+			}
+			values[i].add(s.Value, s.AtLeast)
+			j.value = values[i].text(s.Unit)
+		}
+	}
+	for i := range all {
+		all[i].value = cmp.Or(all[i].value, none)
 	}
 	return all
-}
-
-// stood returns the measured value and the verdict. A missed round says more than a round that
-// could not be judged.
-func stood(rounds []bench.SLO) (value string, verdict Cell) {
-	value, passed, missed, reason := counted(rounds)
-	count := ""
-	if len(rounds) > 1 {
-		count = fmt.Sprintf(" (met in %d of %d rounds)", passed, len(rounds))
-	}
-	switch {
-	case passed == len(rounds):
-		return value, Cell{Text: "PASS" + count, Class: Good}
-	case missed > 0:
-		return value, Cell{Text: "MISSED" + count, Class: Bad}
-	}
-	return value, Cell{Text: "NOT JUDGED" + count + ": " + reason, Class: Bad}
-}
-
-// counted returns the median of the measured values, how many rounds passed or missed, and why one was
-// not judged.
-func counted(rounds []bench.SLO) (value string, passed, missed int, reason string) {
-	var values []float64
-	var bounds []bool
-	for _, s := range rounds {
-		switch {
-		case s.Reason != "":
-			reason = s.Reason
-			continue
-		case s.Pass:
-			passed++
-		default:
-			missed++
-		}
-		values, bounds = append(values, s.Value), append(bounds, s.AtLeast)
-	}
-	return median(rounds[0].Unit, values, bounds), passed, missed, reason
 }
 
 // Judged writes an objective and its measured value.
@@ -174,19 +190,33 @@ func (b *Blocks) warnings(doc result.Document) {
 	}
 	lagged, short := false, false
 	for _, name := range names {
-		samples := map[string]bool{}
-		for _, r := range groups[name] {
+		var t bench.Totals
+		b.once(name, "ERROR", groups[name], func(r *bench.Result) (reasons []bench.Reason) {
 			for _, sample := range r.ErrorSamples {
-				if !samples[sample] {
-					b.bad("ERROR %s: %s", name, strings.ReplaceAll(sample, "\n", "; "))
-				}
-				samples[sample] = true
+				reasons = append(reasons, bench.Reason{Kind: bench.ReasonKind(strings.ReplaceAll(sample, "\n", "; "))})
 			}
+			return reasons
+		})
+		if doc.Sweep != nil && doc.Sweep.Highest != nil { // there the rates have the reasons
+			continue
 		}
-		if doc.Sweep == nil || doc.Sweep.Highest == nil { // there the rates have the reasons
-			lagged = b.reasons(name, groups[name]) || lagged
-			short = b.outlasted(name, groups[name]) || short
+		b.once(name, "NOT VALID", groups[name], func(r *bench.Result) []bench.Reason {
+			return r.Valid.But(result.ReasonEmbedded).Reasons // the header has that one
+		})
+		for _, r := range groups[name] {
+			lagged = lagged || r.Valid.Has(bench.ReasonGenerator)
+			t.Acquired += r.Totals.Acquired
+			t.Names += r.Totals.Names
+			t.Outlived += r.Totals.Outlived
+			t.LateQuorum += r.Totals.LateQuorum
 		}
+		if t.Outlived > 0 {
+			b.bad("WARNING %s: locks outlasted their validity before they were released: %s", name, partOf(t.Outlived, t.Acquired))
+		}
+		if t.LateQuorum > 0 {
+			b.bad("WARNING %s: quorums came too late to leave any validity: %s", name, partOf(t.LateQuorum, t.Quorums()))
+		}
+		short = short || t.Outlived+t.LateQuorum > 0
 	}
 	if lagged {
 		b.hint("  what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load")
@@ -196,43 +226,22 @@ func (b *Blocks) warnings(doc result.Document) {
 	}
 }
 
-// reasons shows why runs are not valid, each kind of reason once, since only figures differ. It
-// reports whether the generator lagged.
-func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
-	var kinds []bench.ReasonKind
-	reasons := map[bench.ReasonKind][]bench.Reason{}
+// once shows reasons, each kind once, since only figures differ.
+func (b *Blocks) once(name, what string, results []*bench.Result, of func(*bench.Result) []bench.Reason) {
+	var first []bench.Reason
+	counts := map[bench.ReasonKind]int{}
 	for _, r := range results {
-		for _, reason := range r.Valid.But(result.ReasonEmbedded).Reasons { // the header has that one
-			if reasons[reason.Kind] == nil {
-				kinds = append(kinds, reason.Kind)
+		for _, reason := range of(r) {
+			if counts[reason.Kind]++; counts[reason.Kind] == 1 {
+				first = append(first, reason)
 			}
-			reasons[reason.Kind] = append(reasons[reason.Kind], reason)
 		}
 	}
-	for _, kind := range kinds {
-		text := fmt.Sprintf("NOT VALID %s: %s", name, reasons[kind][0])
-		if n := len(reasons[kind]); n > 1 {
+	for _, reason := range first {
+		text := fmt.Sprintf("%s %s: %s", what, name, reason)
+		if n := counts[reason.Kind]; n > 1 {
 			text += fmt.Sprintf(" (in %d rounds)", n)
 		}
 		b.bad("%s", text)
 	}
-	return reasons[bench.ReasonGenerator] != nil
-}
-
-// outlasted warns of leases that were too short. It reports whether there were any.
-func (b *Blocks) outlasted(name string, results []*bench.Result) bool {
-	var t bench.Totals
-	for _, r := range results {
-		t.Acquired += r.Totals.Acquired
-		t.Names += r.Totals.Names
-		t.Outlived += r.Totals.Outlived
-		t.LateQuorum += r.Totals.LateQuorum
-	}
-	if t.Outlived > 0 {
-		b.bad("WARNING %s: locks outlasted their validity before they were released: %s", name, partOf(t.Outlived, t.Acquired))
-	}
-	if t.LateQuorum > 0 {
-		b.bad("WARNING %s: quorums came too late to leave any validity: %s", name, partOf(t.LateQuorum, t.Quorums()))
-	}
-	return t.Outlived+t.LateQuorum > 0
 }

@@ -17,11 +17,12 @@ func TestEachKindOfReasonIsShownOnce(t *testing.T) {
 	} {
 		results = append(results, &bench.Result{Valid: bench.Valid{Reasons: []bench.Reason{reason}}})
 	}
-	require.False(t, b.reasons("x", results))
+	b.warnings(result.Document{Results: results})
 	require.Equal(t, Blocks{
-		{Line: "NOT VALID x: nothing was acquired for a time: 2s (in 2 rounds)", Bad: true},
-		{Line: "NOT VALID x: nothing was acquired", Bad: true},
+		{Line: "NOT VALID : nothing was acquired for a time: 2s (in 2 rounds)", Bad: true},
+		{Line: "NOT VALID : nothing was acquired", Bad: true},
 	}, b)
 	results[0].Valid.Reasons = append(results[0].Valid.Reasons, bench.Reason{Kind: bench.ReasonGenerator, Detail: "50%"})
-	require.True(t, b.reasons("x", results))
+	b.warnings(result.Document{Results: results})
+	require.Equal(t, Person, b[len(b)-1].For, "what helps")
 }

@@ -47,7 +47,7 @@ func clockText(c *bench.Clock) string {
 		text = none
 	}
 	if c.JumpNs > int64(time.Millisecond) {
-		text += " step " + units.Duration(float64(c.JumpNs))
+		text += " step " + ns(c.JumpNs)
 	}
 	return text
 }

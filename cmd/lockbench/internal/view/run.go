@@ -15,13 +15,18 @@ import (
 // runs shows every figure of every result. A comparison has its charts elsewhere.
 func runs(doc result.Document) (b Blocks) {
 	for _, r := range doc.Results {
-		b.Line("")
-		b.heading(runName(doc, r))
-		b.result(doc, r)
-		if doc.Kind() != result.KindCompare {
-			b.chart(percentilePlot("latency by percentile", timingsOf(r)))
-			b.overTime(r)
+		name := r.Impl
+		if doc.Config.Rounds > 1 {
+			name = fmt.Sprintf("%s  round %d", r.Impl, r.Round)
 		}
+		b.Line("")
+		b.heading(name)
+		b.Line("%s  %s", name, headText(doc.Config, r))
+		latencies, plot := percentiles(r)
+		if doc.Kind() != result.KindCompare {
+			b.charts(append([]Chart{plot}, overTime("", nil, r)...)...)
+		}
+		b.result(r, latencies)
 	}
 	return b
 }
@@ -32,28 +37,37 @@ const next = `next: lockbench compare                 beside Redsync and a singl
       lockbench run --keys 1 --procs 4  processes fight for one lock
       lockbench run -o json --out FILE  all of it, for programs`
 
-func (b *Blocks) result(doc result.Document, r *bench.Result) {
-	c := doc.Config
-	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
+// headText writes the figures that say the most.
+func headText(c result.Config, r *bench.Result) string {
 	if h := r.Holding; h != nil {
-		head = fmt.Sprintf("%s  %s of %s locks held for %.1fs  lost %s", runName(doc, r), units.Number(h.Held), units.Number(h.Wanted), r.DurationS, units.Number(h.Lost))
-	} else if t := r.Totals; c.Rate > 0 && r.DurationS > 0 {
-		head += fmt.Sprintf("  offered %s, started %s, late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
+		return fmt.Sprintf("%s of %s locks held for %.1fs  lost %s", units.Number(h.Held), units.Number(h.Wanted), r.DurationS, units.Number(h.Lost))
+	}
+	text := fmt.Sprintf("%s cycles/s over %.1fs", units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
+	if t := r.Totals; c.Rate > 0 && r.DurationS > 0 {
+		text += fmt.Sprintf("  offered %s, started %s, late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
 		if r.AcquiredPerS > 0 {
-			head += ", goodput " + medianText(result.MustFigure("goodput"), []*bench.Result{r})
+			text += ", goodput " + medianText(result.MustFigure("goodput"), []*bench.Result{r})
 		}
 	}
-	b.Line("%s", head)
-	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), audited(r, r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	return text
+}
+
+// result shows the other figures of a run, and what they mean.
+func (b *Blocks) result(r *bench.Result, latencies Table) {
+	text := outcomes(r) + "  overlaps " + audited(r, r.Safety.Overlaps)
+	if result.Audited(r) || r.Holding != nil { // else it has no locks
+		text += "  lost validity " + units.Number(r.Totals.LostValidity)
+	}
+	b.Line("%s", text)
 	if r.Totals.Fenced > 0 {
 		b.Line("%s", fencesText(r))
 	}
-	b.Table(percentiles(timingsOf(r)))
+	b.Table(latencies)
 	if s := r.Latency[bench.ResponseTime]; s != nil && s.Censored > 0 {
 		b.Line("response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
 	}
 	if r.Totals.Late > 0 {
-		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
+		b.Line("late: begun more than 1ms after they were due, since no worker was free or the generator was late")
 	}
 	if r.Latency[bench.WaitTime] != nil {
 		b.Line("response = wait (due until begun by a worker) + acquire (begun until held); lag: what the generator itself adds to wait")
@@ -113,7 +127,7 @@ func (b *Blocks) tail(r *bench.Result) {
 	var needs []string
 	for _, p := range stats.Percentiles {
 		if more := r.MoreSeconds(p.Value); more > 0 {
-			needs = append(needs, fmt.Sprintf("p%s needs %.0f s more", p.Name, more))
+			needs = append(needs, fmt.Sprintf("p%s needs %.0fs more", p.Name, more))
 		}
 	}
 	if len(needs) > 0 {
@@ -158,20 +172,12 @@ func clientText(r *bench.Result) string {
 	c := r.Client
 	var parts []string
 	if r.ThroughputPerS > 0 { // --op hold has no cycles
-		parts = append(parts, fmt.Sprintf("cpu %s a cycle", units.Duration(c.CPUNsPerOp)), fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
+		parts = append(parts, fmt.Sprintf("cpu %s a cycle", ns(c.CPUNsPerOp)), fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
 	}
 	parts = append(parts, fmt.Sprintf("%.0f%% of the machine's cpu", 100*c.CPUShare),
-		"gc pause p99 "+units.Duration(float64(c.GCP99Ns)), "wait for a processor p99 "+units.Duration(float64(c.SchedP99Ns)))
+		"gc pause p99 "+ns(c.GCP99Ns), "wait for a processor p99 "+ns(c.SchedP99Ns))
 	if s := c.Stall; s != nil {
-		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max))))
+		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), ns(s.Max)))
 	}
 	return "client: " + strings.Join(parts, "  ")
-}
-
-// runName writes an implementation, and the round if there are several.
-func runName(doc result.Document, r *bench.Result) string {
-	if doc.Config.Rounds > 1 {
-		return fmt.Sprintf("%s  round %d", r.Impl, r.Round)
-	}
-	return r.Impl
 }

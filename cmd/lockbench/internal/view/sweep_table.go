@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -13,58 +14,56 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// sweep shows a line for each setting and implementation, and on a page how the figures grow.
+// sweep shows how the figures grow, on a page, and a line for each setting and implementation. A sweep of rates with objectives
+// shows which of them each rate met, and the highest rate in a row.
 func (b *Blocks) sweep(doc result.Document) {
+	b.growth(doc)
 	if doc.Sweep.Highest != nil {
-		b.highestRates(doc)
+		b.Line("up from the lowest rate: %d runs each, of at least %s, and most decide; --workers are the most operations in flight", result.RateRuns, doc.Config.Duration)
+		for _, h := range doc.Sweep.Highest {
+			b.Line("")
+			b.Table(ratesTable(doc, h))
+			b.Line("%s", Highest(h))
+		}
 		return
 	}
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
 	b.failuresMean(doc)
 	b.handovers(doc.Results...)
-	b.growth(doc)
 }
 
 // swept returns the figures of a sweep. The first one is for an open loop only.
-func swept(doc result.Document) []result.Figure {
+func swept(doc result.Document) []string {
 	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", failures, "handover.p50", "cpu_ns_per_op"}
 	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency[bench.ResponseTime] != nil }) {
 		names = names[1:]
 	}
-	return shown(doc, names)
+	return names
 }
 
 // pointsTable returns the table of all settings. A figure that no run has is -.
 func pointsTable(doc result.Document) Table {
-	t := Table{Texts: len(doc.Sweep.Params) + 1, Remarks: 1}
-	for _, p := range doc.Sweep.Params {
-		t.Heads = append(t.Heads, p.Name)
+	t := Table{Texts: len(doc.Sweep.Params) + 1, Remarks: 1, Rows: make([][]Cell, len(doc.Sweep.Points))}
+	of := func(p result.SweepPoint) []*bench.Result { return p.Of(doc.Results) }
+	for _, param := range doc.Sweep.Params {
+		addColumns(&t, doc.Sweep.Points, column[result.SweepPoint]{param.Name, func(p result.SweepPoint) string { return p.Setting[param.Name] }})
 	}
-	t.Heads = append(append(append(t.Heads, "impl"), labels(doc, swept(doc))...), "")
-	for _, p := range doc.Sweep.Points {
-		var row []string
-		for _, param := range doc.Sweep.Params {
-			row = append(row, p.Setting[param.Name])
-		}
-		results := p.Of(doc.Results)
-		row = append(append(row, p.Impl), medianTexts(swept(doc), results)...)
-		t.Rows = append(t.Rows, cells(append(row, pointRemark(doc, p, results))...))
-	}
+	addColumns(&t, doc.Sweep.Points, column[result.SweepPoint]{"impl", func(p result.SweepPoint) string { return p.Impl }})
+	addColumns(&t, doc.Sweep.Points, figures(doc, of, swept(doc)...)...)
+	addColumns(&t, doc.Sweep.Points, column[result.SweepPoint]{"", func(p result.SweepPoint) string { return pointRemark(doc, p) }})
 	return t
 }
 
 // pointRemark writes the doubts about the figures of a setting.
-func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Result) string {
+func pointRemark(doc result.Document, p result.SweepPoint) string {
 	if !p.Valid && doc.Config.Target != masters.Embedded { // runs on embedded masters are never valid
 		return "not valid"
 	}
 	var missed []string
-	for _, r := range results {
-		for _, s := range r.SLO {
-			if !s.Pass && !slices.Contains(missed, s.Text) {
-				missed = append(missed, s.Text)
-			}
+	for _, j := range judged(p.Of(doc.Results), p.Impl) {
+		if j.passed < j.rounds {
+			missed = append(missed, j.text)
 		}
 	}
 	if len(missed) == 0 {
@@ -81,27 +80,18 @@ func (b *Blocks) growth(doc result.Document) {
 	axis := doc.Sweep.Params[0]
 	at := func(p result.SweepPoint) float64 { return place(axis, p.Setting[axis.Name]) }
 	points := slices.DeleteFunc(slices.Clone(doc.Sweep.Points), func(p result.SweepPoint) bool { return math.IsNaN(at(p)) })
-	if len(points) == 0 {
-		return
-	}
 	slices.SortStableFunc(points, func(a, b result.SweepPoint) int { return cmp.Compare(at(a), at(b)) })
-	first, last := at(points[0]), at(points[len(points)-1])
-	if first == last {
+	if len(points) == 0 || at(points[0]) == at(points[len(points)-1]) {
 		return
 	}
+	first, last := at(points[0]), at(points[len(points)-1])
 	x := Axis{Label: axis.Name, Log: first > 0 && last >= 10*first, Text: units.Number[float64]}
 	if axis.Unit == bench.UnitNs {
 		x.Text = units.Duration
 	}
-	titles := labels(doc, swept(doc))
-	for n, f := range swept(doc) {
-		l := Lines{Title: titles[n], X: x, Y: counts}
-		switch f.Unit {
-		case bench.UnitNs:
-			l.Y = Axis{Text: units.Duration, Log: true}
-		case bench.UnitShare:
-			l.Y = Axis{Text: units.Share}
-		}
+	var all []Chart
+	for _, f := range shown(doc, swept(doc)) {
+		c := Chart{Title: label(doc, f), X: x, Y: map[string]Axis{bench.UnitNs: times, bench.UnitShare: shares, bench.UnitCount: counts}[f.Unit]}
 		for i, impl := range doc.Config.Impls {
 			line := Series{Name: impl, Color: i, Dots: true}
 			for _, p := range points {
@@ -109,10 +99,11 @@ func (b *Blocks) growth(doc result.Document) {
 					line.X, line.Y = append(line.X, at(p)), append(line.Y, v)
 				}
 			}
-			l.Series = append(l.Series, line)
+			c.Series = append(c.Series, line)
 		}
-		b.chart(l)
+		all = append(all, c)
 	}
+	b.charts(all...)
 }
 
 // place returns the place of a value on the axis; NaN if it is no number. A sweep that finds the highest
@@ -127,4 +118,69 @@ func place(p result.SweepParam, text string) float64 {
 		return v
 	}
 	return math.NaN()
+}
+
+// ratesTable shows which objectives each rate of a sweep met.
+func ratesTable(doc result.Document, h result.HighestRate) Table {
+	t := Table{Heads: append(append([]string{"rate/s"}, doc.Config.SLO...), h.Impl), Remarks: 1}
+	for _, tried := range h.Rates {
+		row := cells(units.In(bench.UnitCount, tried.RatePerS))
+		for _, j := range judged(tried.Of(doc.Results), h.Impl) {
+			cell := Cell{Text: j.value + " not judged", Class: Bad}
+			switch {
+			case 2*j.passed > j.rounds:
+				cell = Cell{Text: j.value + " met", Class: Good}
+			case 2*j.missed > j.rounds:
+				cell.Text = j.value + " missed"
+			}
+			row = append(row, cell)
+		}
+		for len(row) <= len(doc.Config.SLO) {
+			row = append(row, Cell{Text: none})
+		}
+		t.Rows = append(t.Rows, append(row, rateCell(tried, tried.Of(doc.Results))))
+	}
+	return t
+}
+
+// rateCell writes the outcome of a rate, and what besides the objectives speaks against its runs.
+func rateCell(t result.RateTried, results []*bench.Result) Cell {
+	text := fmt.Sprintf("%s in %d of %d runs", t.Outcome, t.Votes(t.Outcome), len(t.Runs))
+	switch t.Outcome {
+	case "":
+		return Cell{Text: "interrupted"}
+	case result.RateMet:
+		return Cell{Text: text, Class: Good}
+	case result.RateTooFew:
+		return Cell{Text: string(t.Outcome) + "; a longer --duration allows more", Class: Bad}
+	}
+	var against []string
+	for _, r := range results {
+		for _, reason := range r.Valid.But(result.ReasonEmbedded, bench.ReasonFew).Reasons {
+			against = append(against, string(reason.Kind))
+		}
+		if t.Outcome == result.RateSpoiled && result.Stalled(r) {
+			against = append(against, "the machine stalled")
+		}
+	}
+	if slices.Sort(against); len(against) > 0 {
+		text += ": " + strings.Join(slices.Compact(against), "; ")
+	}
+	return Cell{Text: text, Class: Bad}
+}
+
+// Highest writes what a sweep of rates found in a sentence.
+func Highest(h result.HighestRate) string {
+	_, next := h.Edge()
+	does := map[result.Outcome]string{
+		"": "was not decided on", result.RateMissed: "missed", result.RateSpoiled: "was spoiled by the machine", result.RateTooFew: "had too few operations",
+	}
+	if h.RatePerS == 0 {
+		return fmt.Sprintf("%s: no rate in a row met all objectives: the lowest, %s, %s", h.Impl, units.Rate(next.RatePerS), does[next.Outcome])
+	}
+	above := units.Rate(next.RatePerS) + " " + does[next.Outcome]
+	if next.RatePerS == 0 {
+		above = "no higher one was tried"
+	}
+	return fmt.Sprintf("%s: %s is the highest rate in a row that met all objectives; %s", h.Impl, units.Rate(h.RatePerS), above)
 }

@@ -25,14 +25,13 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 	doc.Sweep = result.NewSweep([]result.SweepParam{
 		{Name: "workers", Values: []result.SweepValue{{Text: "64", Number: n(64)}, {Text: "1", Number: n(1)}}},
 	}, doc.Results)
-	charts := func(doc result.Document) Blocks {
-		var b Blocks
+	charts := func(doc result.Document) (b Blocks) {
 		b.growth(doc)
 		return b
 	}
-	drawn := charts(doc)
+	drawn := charts(doc)[0].Charts
 	require.Len(t, drawn, 4, "no hand-over was measured")
-	l := drawn[0].Lines
+	l := drawn[0]
 	require.Equal(t, "cycles/s", l.Title)
 	require.Equal(t, []float64{1, 64}, l.Series[0].X)
 	require.True(t, l.X.Log)
@@ -76,7 +75,7 @@ func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
 		"SAFETY VIOLATION a  workers=8: 1 times two held one lock (round 2)",
 		"SAFETY VIOLATION a  workers=8: 1 times a fence was not larger than the one before (round 1)",
 		"SAFETY VIOLATION a  workers=8: 1 times a fence was not larger than the one before (round 2)",
-		"ERROR a  workers=8: acquire: closed",
+		"ERROR a  workers=8: acquire: closed (in 2 rounds)",
 		"NOT VALID a  workers=1: rate not met: by 3",
 		"NOT VALID a  workers=8: rate not met: by 1 (in 2 rounds)",
 		"WARNING a  workers=8: locks outlasted their validity before they were released: 100 (10.0%)",

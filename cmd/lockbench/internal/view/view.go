@@ -15,43 +15,49 @@ import (
 	"muxlock/internal/stats"
 )
 
-// Page has the blocks of a document. The findings stand at the end in a terminal and at the top in
-// a browser: there readers look first.
+// Page has the blocks of a document. It begins with what was found, in a browser also with charts.
+// Verdicts and caveats come after the figures.
 type Page struct {
-	Title    string
-	Setup    Blocks // the settings
-	Body     Blocks // the figures
-	Findings Blocks // verdicts and warnings
-	Notes    Blocks // for a browser: masters, machine, and the command to repeat it
+	Title string
+	Body  Blocks
 }
 
 // New makes the page of a document. The document lacks the other arguments: the traits of
 // implementations, and the command that repeats it.
 func New(doc result.Document, traits map[string]Trait, again string) Page {
-	p, kind := Page{Title: title(doc)}, doc.Kind()
-	if kind != result.KindAdvise && kind != result.KindChaos {
-		p.Setup.header(doc)
-		p.Findings.findings(doc, traits)
-	}
-	switch kind {
+	var b Blocks
+	switch doc.Kind() {
 	case result.KindAdvise:
-		p.Body.advice(doc.Advice)
+		b.advice(doc.Advice)
 	case result.KindChaos:
-		p.Body.chaos(doc)
-		p.Body.browser(runs(doc))
-	case result.KindCompare:
-		p.Body.compare(doc, traits)
-	case result.KindSweep:
-		p.Body.sweep(doc)
+		b.chaos(doc)
+		b = append(b, Block{For: Browser, Inner: runs(doc)})
 	default:
-		p.Body = runs(doc)
+		b.header(doc)
+		b.figures(doc, traits)
+		b.findings(doc, traits)
 	}
-	p.Notes.surroundings(doc)
+	if doc.Kind() == result.KindCompare {
+		b = append(b, Block{For: Browser, Heading: "Each run", Inner: runs(doc)})
+	}
+	var notes Blocks
+	notes.surroundings(doc)
 	if again != "" {
-		p.Notes.heading("Again")
-		p.Notes = append(p.Notes, Block{Line: again, Code: true})
+		notes.heading("Again")
+		notes = append(notes, Block{Line: again, Code: true})
 	}
-	return p
+	return Page{title(doc), append(b, Block{For: Browser, Inner: notes})}
+}
+
+func (b *Blocks) figures(doc result.Document, traits map[string]Trait) {
+	switch doc.Kind() {
+	case result.KindCompare:
+		b.compare(doc, traits)
+	case result.KindSweep:
+		b.sweep(doc)
+	default:
+		*b = append(*b, runs(doc)...)
+	}
 }
 
 func title(doc result.Document) string {
@@ -65,23 +71,32 @@ func title(doc result.Document) string {
 // Blocks are shown from top to bottom.
 type Blocks []Block
 
-// Block is a heading, a line, a table or a chart.
+// Block is one of its contents, or a group of others. The reader unfolds a group with a heading.
 type Block struct {
-	Browser bool // for a browser only
+	For     Reader
 	Heading string
 	Line    string
 	Bad     bool // Line speaks against the result
 	Code    bool // Line has several lines, to be copied
-	Hint    bool // Line is a suggestion, only for a person at a terminal
 	Table   *Table
-	Lines   *Lines // like Bars, left out if there is nothing to draw
+	Charts  []Chart // side by side
 	Bars    []Bars
+	Inner   Blocks
 }
 
+// Reader is whom a block is for.
+type Reader int
+
+// The readers.
+const (
+	Everybody Reader = iota
+	Browser          // only there
+	Text             // not in a browser
+	Person           // at a terminal: a suggestion
+)
+
 // Line adds a line.
-func (b *Blocks) Line(format string, args ...any) {
-	*b = append(*b, Block{Line: fmt.Sprintf(format, args...)})
-}
+func (b *Blocks) Line(format string, args ...any) { b.line(Everybody, false, format, args...) }
 
 // Table adds a table, if it has rows.
 func (b *Blocks) Table(t Table) {
@@ -90,29 +105,25 @@ func (b *Blocks) Table(t Table) {
 	}
 }
 
-func (b *Blocks) heading(text string) { *b = append(*b, Block{Browser: true, Heading: text}) }
-
-func (b *Blocks) chart(l Lines) { *b = append(*b, Block{Browser: true, Lines: &l}) }
-
-func (b *Blocks) bad(format string, args ...any) {
-	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Bad: true})
+func (b *Blocks) line(reader Reader, bad bool, format string, args ...any) {
+	*b = append(*b, Block{For: reader, Bad: bad, Line: fmt.Sprintf(format, args...)})
 }
 
-func (b *Blocks) hint(format string, args ...any) {
-	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Hint: true})
-}
+func (b *Blocks) bad(format string, args ...any) { b.line(Everybody, true, format, args...) }
 
-// browser adds blocks for a browser only.
-func (b *Blocks) browser(more Blocks) {
-	for _, block := range more {
-		block.Browser = true
-		*b = append(*b, block)
+func (b *Blocks) hint(format string, args ...any) { b.line(Person, false, format, args...) }
+
+func (b *Blocks) heading(text string) { *b = append(*b, Block{For: Browser, Heading: text}) }
+
+// charts adds the charts that show something.
+func (b *Blocks) charts(all ...Chart) {
+	if all = slices.DeleteFunc(all, Chart.empty); len(all) > 0 {
+		*b = append(*b, Block{For: Browser, Charts: all})
 	}
 }
 
 // Table has rows of figures and texts, with as many columns as heads.
 type Table struct {
-	Caption        string
 	Heads          []string
 	Texts, Remarks int // numbers of first and last columns with text
 	Rows           [][]Cell
@@ -144,6 +155,52 @@ func cells(texts ...string) (row []Cell) {
 	return row
 }
 
+// A column has a cell for each row.
+type column[R any] struct {
+	head string
+	cell func(R) string
+}
+
+// addColumns adds columns to a table whose rows have their names already.
+func addColumns[R any](t *Table, rows []R, columns ...column[R]) {
+	for _, c := range columns {
+		t.Heads = append(t.Heads, c.head)
+		for i, r := range rows {
+			t.Rows[i] = append(t.Rows[i], Cell{Text: c.cell(r)})
+		}
+	}
+}
+
+// figures has a column for each of these figures that any run has; of finds the results of a row. It leaves out failures
+// if there were none.
+func figures[R any](doc result.Document, of func(R) []*bench.Result, names ...string) (columns []column[R]) {
+	for _, f := range shown(doc, names) {
+		columns = append(columns, column[R]{label(doc, f), func(r R) string { return medianText(f, of(r)) }})
+	}
+	return columns
+}
+
+// shown returns the figures of these names that any run has. It leaves out failures if there were
+// none.
+func shown(doc result.Document, names []string) (figures []result.Figure) {
+	for _, name := range names {
+		f := result.MustFigure(name)
+		if _, ok := f.Median(doc.Results); ok && (name != failures || failed(doc)) {
+			figures = append(figures, f)
+		}
+	}
+	return figures
+}
+
+// label returns the head of a figure.
+func label(doc result.Document, f result.Figure) string {
+	latency := "cycle"
+	if doc.Open() {
+		latency = "response"
+	}
+	return strings.Replace(f.Label, result.Headline, latency, 1)
+}
+
 // none stands for a value that was not measured.
 const none = "-"
 
@@ -152,36 +209,31 @@ func ns[T ~int64 | ~float64](v T) string { return units.Duration(float64(v)) }
 
 // medianText writes the median of a figure over the results with it.
 func medianText(f result.Figure, results []*bench.Result) string {
-	var values []float64
-	var bounds []bool
+	var m medians
 	for _, r := range results {
 		if v, ok := f.Measured(r); ok {
-			values, bounds = append(values, v), append(bounds, f.AtLeast(r))
+			m.add(v, f.AtLeast(r))
 		}
 	}
-	return median(f.Unit, values, bounds)
+	return m.text(f.Unit)
 }
 
-// median writes the median of values, of which bounds[i] tells whether values[i] is a lower bound. The median
-// is one if it may be higher, as it is if the bounds rank above all others.
-func median(unit string, values []float64, bounds []bool) string {
-	if len(values) == 0 {
+// medians has values, and the same with infinity for lower bounds.
+type medians struct{ values, highest []float64 }
+
+func (m *medians) add(v float64, atLeast bool) {
+	m.values = append(m.values, v)
+	if atLeast {
+		v = math.Inf(1)
+	}
+	m.highest = append(m.highest, v)
+}
+
+// text writes the median. It is a lower bound if it may be higher, as it is if the bounds rank above all others.
+func (m *medians) text(unit string) string {
+	if len(m.values) == 0 {
 		return none
 	}
-	highest := slices.Clone(values)
-	for i, bound := range bounds {
-		if bound {
-			highest[i] = math.Inf(1)
-		}
-	}
-	v := stats.Median(values)
-	return units.AtLeast(units.In(unit, v), stats.Median(highest) > v)
-}
-
-// medianTexts writes the medians of several figures.
-func medianTexts(figures []result.Figure, results []*bench.Result) (texts []string) {
-	for _, f := range figures {
-		texts = append(texts, medianText(f, results))
-	}
-	return texts
+	v := stats.Median(m.values)
+	return units.AtLeast(units.In(unit, v), stats.Median(m.highest) > v)
 }
