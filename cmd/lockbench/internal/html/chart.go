@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
@@ -34,7 +33,7 @@ func (m *markup) chart(c view.Chart) {
 	if !okX || !okY {
 		return
 	}
-	var legend, curves markup
+	var legend, bands, curves markup
 	names := 0
 	for _, s := range c.Series {
 		path, dots := pathOf(s, c, x, y)
@@ -52,26 +51,27 @@ func (m *markup) chart(c view.Chart) {
 	if names < 2 { // the heading has the name
 		legend.Reset()
 	}
-	bands := bandsOf(x, c.Bands)
-	for _, b := range bands {
-		if len(bands) <= 6 {
-			legend.add(`<span><svg width="24" height="10" aria-hidden="true"><rect class="band" width="24" height="10"/></svg> %s</span> `, b.Label)
+	for _, b := range c.Bands {
+		from, to := max(x.at(b.FromS), 0), min(x.at(b.ToS), 1)
+		if from > 1 || to < 0 {
+			continue
+		}
+		bands.add(`<rect class="band" x="%s" y="0" width="%s" height="100%%"><title>%s</title></rect>`, percent(from), percent(max(to-from, 0.002)), b.Spec) // wide enough to see
+		if len(c.Bands) <= 6 {
+			legend.add(`<span><svg width="24" height="10" aria-hidden="true"><rect class="band" width="24" height="10"/></svg> %s</span> `, b.Spec)
 		}
 	}
 	m.add("<figure>\n<figcaption>%s</figcaption>\n<div class=\"legend\">", c.Title)
 	m.WriteString(legend.String())
 	m.add("</div>\n<svg class=\"plot\" role=\"img\" aria-label=\"%s\">\n", c.Title)
-	for _, b := range bands {
-		m.add(`<rect class="band" x="%s" y="0" width="%s" height="100%%"><title>%s</title></rect>`, b.X, b.Width, b.Label)
-	}
-	for _, at := range ticks(y, 6) {
+	for _, at := range y.ticks(6) {
 		m.add(`<line class="grid" x1="0" x2="100%%" y1="%[1]s" y2="%[1]s"/><text class="tick" x="0" y="%[1]s" dx="-6" dy="4" text-anchor="end">%[2]s</text>`+"\n", percent(1-y.at(at)), axisText(c.Y, at))
 	}
-	for _, at := range ticks(x, 5) {
+	for _, at := range x.ticks(5) {
 		m.add(`<line class="grid" x1="%[1]s" x2="%[1]s" y1="0" y2="100%%"/><text class="tick" x="%[1]s" y="100%%" dy="16" text-anchor="middle">%[2]s</text>`+"\n", percent(x.at(at)), axisText(c.X, at))
 	}
 	m.add(`<text class="tick" x="100%%" y="100%%" dy="32" text-anchor="end">%s</text>`+"\n", c.X.Label)
-	m.WriteString(curves.String() + "</svg>\n</figure>\n")
+	m.WriteString(bands.String() + curves.String() + "</svg>\n</figure>\n")
 }
 
 // colors is the number of colours for series.
@@ -102,19 +102,6 @@ func pathOf(s view.Series, c view.Chart, x, y scale) (string, string) {
 		}
 	}
 	return path.String(), dots.String()
-}
-
-// band is a stretch of the plot, with its label at the top.
-type band struct{ X, Width, Label string }
-
-func bandsOf(x scale, all []bench.Band) (bs []band) {
-	for _, b := range all {
-		from, to := max(x.at(b.FromS), 0), min(x.at(b.ToS), 1)
-		if finite(from) && finite(to) && from <= 1 && to >= 0 {
-			bs = append(bs, band{X: percent(from), Width: percent(max(to-from, 0.002)), Label: b.Spec}) // wide enough to see
-		}
-	}
-	return bs
 }
 
 // bars draws bars in HTML, which fit any width.

@@ -133,7 +133,7 @@ func TestAPageBeginsWithWhatWasFoundAndItsCharts(t *testing.T) {
 		require.Contains(t, head, c.want)
 		require.NotContains(t, head, "NOT VALID")
 		if c.doc.Results[0] == bad {
-			require.Contains(t, rest, `<p class="bad">SAFETY VIOLATION muxlock: 3 times`)
+			require.Contains(t, rest, `<p class="bad">SAFETY VIOLATION muxlock: two held one lock: 3 times`)
 			require.Contains(t, rest, `<p class="bad">NOT VALID muxlock: rate not met`)
 			require.Contains(t, rest, `<td class="left bad">MISSED</td>`)
 		}

@@ -1,7 +1,9 @@
 package html
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 
 	"muxlock/cmd/lockbench/internal/view"
@@ -14,70 +16,45 @@ func axisText(a view.Axis, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// ticks returns about n values on the axis, within the scale.
-func ticks(s scale, n int) []float64 {
-	if s.log {
-		return logTicks(s.lo, s.hi, n)
-	}
-	return every(s.lo, s.hi, niceAbove((s.hi-s.lo)/float64(n)))
-}
-
-// scale maps values to 0..1.
+// scale maps values to 0..1. A linear one begins at 0.
 type scale struct {
 	lo, hi float64
 	log    bool
 }
 
-// at returns the place of v; NaN if it has none.
+// at returns the place of v. It is not finite if v has none.
 func (s scale) at(v float64) float64 {
 	if s.log {
-		if v <= 0 {
-			return math.NaN()
-		}
-		return (math.Log(v) - math.Log(s.lo)) / (math.Log(s.hi) - math.Log(s.lo))
+		return math.Log(v/s.lo) / math.Log(s.hi/s.lo)
 	}
-	return (v - s.lo) / (s.hi - s.lo)
+	return v / s.hi
 }
 
-// scaleOf spans all values, and 0 on a linear axis. It returns false if no value has a place. The
-// scale ends at the last value if exact, else at a round value above.
+// scaleOf spans all values. It returns false if no value has a place. The scale ends at the last value if exact, else at a
+// round value above.
 func scaleOf(a view.Axis, exact bool, values ...[]float64) (scale, bool) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, vs := range values {
-		for _, v := range vs {
-			if finite(v) && (v > 0 || !a.Log) {
-				lo, hi = min(lo, v), max(hi, v)
-			}
-		}
-	}
-	if math.IsInf(lo, 0) {
+	all := slices.DeleteFunc(slices.Concat(values...), func(v float64) bool { return !finite(v) || v < 0 || v == 0 && a.Log })
+	if len(all) == 0 {
 		return scale{}, false
 	}
-	if a.Log {
-		if !exact {
-			lo, hi = niceBelow(lo), niceAbove(hi)
+	s := scale{slices.Min(all), slices.Max(all), a.Log}
+	switch {
+	case !a.Log:
+		s.lo, s.hi = 0, cmp.Or(s.hi, 1)
+		if step := niceAbove(s.hi / 5); !exact {
+			s.hi = math.Ceil(s.hi/step-1e-9) * step
 		}
-		if lo == hi {
-			lo, hi = lo/2, hi*2
-		}
-		return scale{lo, hi, true}, true
+	case !exact:
+		s.lo, s.hi = 1/niceAbove(1/s.lo), niceAbove(s.hi)
 	}
-	lo, hi = min(lo, 0), max(hi, 0)
-	if lo == hi {
-		hi = 1
+	if s.lo == s.hi {
+		s.lo, s.hi = s.lo/2, s.hi*2
 	}
-	if !exact {
-		step := niceAbove((hi - lo) / 5)
-		lo, hi = math.Floor(lo/step+1e-9)*step, math.Ceil(hi/step-1e-9)*step
-	}
-	return scale{lo, hi, false}, true
+	return s, true
 }
 
-// niceAbove and niceBelow return the nearest value that is 1, 2 or 5 times a power of ten.
+// niceAbove returns the nearest value that is 1, 2 or 5 times a power of ten.
 func niceAbove(v float64) float64 {
-	if !(v > 0) || math.IsInf(v, 0) {
-		return 1
-	}
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5} {
 		if m*power >= v*(1-1e-9) {
@@ -87,25 +64,22 @@ func niceAbove(v float64) float64 {
 	return 10 * power
 }
 
-func niceBelow(v float64) float64 { return 1 / niceAbove(1/v) }
-
-// every returns the multiples of step from lo to hi.
-func every(lo, hi, step float64) (at []float64) {
-	for i := int(math.Ceil(lo/step - 1e-9)); float64(i)*step <= hi+step*1e-9; i++ {
-		at = append(at, float64(i)*step)
+// ticks returns about n round values within the scale. On a logarithmic one they are powers of ten, some of them if they are
+// too many, and 2 and 5 times a power if they are few.
+func (s scale) ticks(n int) (at []float64) {
+	if !s.log {
+		step := niceAbove(s.hi / float64(n))
+		for i := 0.0; i*step <= s.hi*(1+1e-9); i++ {
+			at = append(at, i*step)
+		}
+		return at
 	}
-	return at
-}
-
-// logTicks returns powers of ten. It leaves some out if they are too many, and adds 2 and 5 times
-// a power if they are few.
-func logTicks(lo, hi float64, n int) (at []float64) {
-	first, step := niceAbove(lo), 1.5
-	if decades := math.Log10(hi / lo); 3*decades > float64(n)+1 {
-		first = math.Pow(10, math.Ceil(math.Log10(lo)-1e-9))
+	first, step := niceAbove(s.lo), 1.5
+	if decades := math.Log10(s.hi / s.lo); 3*decades > float64(n)+1 {
+		first = math.Pow(10, math.Ceil(math.Log10(s.lo)-1e-9))
 		step = math.Pow(10, math.Ceil(decades/float64(n)))
 	}
-	for v := first; v <= hi*(1+1e-9) && len(at) <= 2*n; v = niceAbove(v * step) {
+	for v := first; v <= s.hi*(1+1e-9); v = niceAbove(v * step) {
 		at = append(at, v)
 	}
 	return at

@@ -34,8 +34,8 @@ func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
 	r.Invalidate(bench.ReasonRate, "")
 	r.ErrorSamples = []string{"it broke\nbadly"}
 	text := shown(t, "run", resulttest.Document(r))
-	require.Contains(t, text, "SAFETY VIOLATION muxlock: 3 times")
-	require.Contains(t, text, "SAFETY VIOLATION muxlock: 2 times a fence")
+	require.Contains(t, text, "SAFETY VIOLATION muxlock: two held one lock: 3 times")
+	require.Contains(t, text, "SAFETY VIOLATION muxlock: a fence was not")
 	require.Contains(t, text, "fences 400  fence violations 2  fences that took a second round trip 1.50%")
 	require.Contains(t, text, "NOT VALID muxlock: rate not met")
 	require.Contains(t, text, "ERROR muxlock: it broke; badly")
@@ -91,7 +91,7 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	doc.Config.Rate = 200
 	text := flat(shown(t, "run", doc))
 	for _, want := range []string{
-		"late 25 (3.12%), goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
+		"late 25 (3.12%) goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
 		" ~3.00ms ~>=4.00ms ~>=5.00ms >=9.00ms 500",
 		"response: 3 (0.60%) never got their lock",
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " acquire ",
@@ -270,7 +270,7 @@ func TestARunBelowOneCycleASecondHasCycles(t *testing.T) {
 	r.Totals, r.DurationS = bench.Totals{Offered: 2, Started: 1}, 4
 	doc := resulttest.Document(r)
 	doc.Config.Rate = 0.5
-	require.Contains(t, flat(shown(t, "run", doc)), "0.25 cycles/s over 4.0s offered 0.5/s, started 0.25/s,")
+	require.Contains(t, flat(shown(t, "run", doc)), "0.25 cycles/s over 4.0s offered 0.5/s started 0.25/s late")
 }
 
 func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {

@@ -20,7 +20,7 @@ func (b *Blocks) chaos(doc result.Document) {
 	c, r := doc.Config, doc.Results[0]
 	b.Line("chaos %s  %s  seed %d", r.Impl, strings.Join(workload(doc), "  "), c.Seed)
 	b.Line("%d faults in %.1fs: %s", len(r.Faults), r.DurationS, byKind(r.Faults))
-	b.Line("%s  longest wait %s", outcomes(r), ns(r.Fairness.MaxWaitNs))
+	b.Line("%s  longest wait %s", outcomes(r).text(), ns(r.Fairness.MaxWaitNs))
 	if r.Safety.Overlaps == 0 {
 		b.Line("overlaps 0: no two held one lock at the same time")
 	} else {
@@ -41,9 +41,7 @@ func (b *Blocks) chaos(doc result.Document) {
 	if k := r.Kept; k != nil {
 		b.Line("kept locks %s, lost %s, %s of them while their process stood still", units.Number(k.Held), units.Number(k.Lost), units.Number(k.Stopped))
 	}
-	if r.Safety.Violated() {
-		b.Line("the events around the first violation of each key, and the faults: %s", c.History)
-	}
+	b.when(r.Safety.Violated(), "the events around the first violation of each key, and the faults: %s", c.History)
 	for _, reason := range r.Valid.Reasons {
 		b.bad("NOT VALID %s: %s", r.Impl, reason)
 	}

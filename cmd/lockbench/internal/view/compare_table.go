@@ -34,11 +34,8 @@ func (b *Blocks) compare(doc result.Document, traits map[string]Trait) {
 	b.Line("%s", legend(doc.Relative))
 	b.failuresMean(doc)
 	b.handovers(doc.Results...)
-	if len(doc.Config.Loads) > 0 {
-		b.line(Text, false, "")
-	}
-	for _, text := range found {
-		b.line(Text, false, "%s", text)
+	for i, text := range found {
+		b.line(Text, false, "%s%s", map[bool]string{true: "\n"}[i == 0], text)
 	}
 	for _, part := range doc.Parts() {
 		b.details(part)
@@ -91,16 +88,12 @@ func (b *Blocks) comparison(doc, lone result.Document) {
 		add(lone, "one caller: ", nil, "headline.p50")
 	}
 	b.Table(t)
-	if len(apart) > 0 {
-		b.Line("* the rounds differ; by their medians: %s", strings.Join(apart, "; "))
-	}
+	b.when(len(apart) > 0, "* the rounds differ; by their medians: %s", strings.Join(apart, "; "))
 }
 
 // details shows faults, and what a browser has room for.
 func (b *Blocks) details(doc result.Document) {
-	if len(doc.Config.Faults) > 0 {
-		b.Line("")
-	}
+	b.when(len(doc.Config.Faults) > 0, "")
 	for _, impl := range doc.Config.Impls {
 		b.impacts(impl+"  ", result.Finished(doc.Results, impl))
 	}
@@ -220,12 +213,6 @@ func failed(doc result.Document) bool {
 
 // failuresMean explains failures, if there were any.
 func (b *Blocks) failuresMean(doc result.Document) {
-	if !failed(doc) {
-		return
-	}
-	except := ""
-	if doc.Open() {
-		except = ", except response"
-	}
-	b.Line("failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies are those of the others%s", except)
+	except := map[bool]string{true: ", except response"}[doc.Open()]
+	b.when(failed(doc), "failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies are those of the others%s", except)
 }

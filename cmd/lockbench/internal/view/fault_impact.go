@@ -1,8 +1,8 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
@@ -11,11 +11,10 @@ import (
 
 // impacts shows a line for each fault: throughput and latency while it was in force, and without
 // any fault. It pools the seconds of all rounds of one implementation; a figure is of the median
-// second. A second that a fault covers in part belongs to neither side, unless the fault covers
-// no whole second.
+// second. A second that a fault covers in part counts as one of it.
 func (b *Blocks) impacts(name string, results []*bench.Result) {
 	seen, all := map[string]bool{}, secondsOf(results...)
-	without := secondsText(all, func(s second) bool { some, _ := s.hit(""); return !some })
+	without := secondsText(all, func(s second) bool { return !s.hit("") })
 	for _, r := range results {
 		for _, f := range r.Faults {
 			if seen[f.Spec] {
@@ -26,9 +25,7 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 			if f.ToS == f.FromS {
 				text = fmt.Sprintf("%s%s  at %.2fs", name, f.Spec, f.FromS)
 			}
-			if in := cmp.Or(
-				secondsText(all, func(s second) bool { _, whole := s.hit(f.Spec); return whole }),
-				secondsText(all, func(s second) bool { some, _ := s.hit(f.Spec); return some })); in != "" {
+			if in := secondsText(all, func(s second) bool { return s.hit(f.Spec) }); in != "" {
 				text += ": " + in + " in it"
 			}
 			if without != "" {
@@ -68,16 +65,11 @@ func secondsOf(results ...*bench.Result) (all []second) {
 // edge is the tolerance between a fault and the border of a second, since begins are not exact.
 const edge = 0.05
 
-// hit reports whether a fault with that spec (any, if it is empty) touched the second, and whether
-// one covered it completely.
-func (s second) hit(spec string) (some, whole bool) {
-	for _, b := range s.faults {
-		if spec == "" || b.Spec == spec {
-			some = some || b.FromS < s.TS-edge && (s.from <= b.FromS || s.from+edge < b.ToS)
-			whole = whole || b.FromS <= s.from+edge && s.TS-edge <= b.ToS
-		}
-	}
-	return some, whole
+// hit reports whether a fault with that spec (any, if it is empty) touched the second.
+func (s second) hit(spec string) bool {
+	return slices.ContainsFunc(s.faults, func(b bench.Band) bool {
+		return (spec == "" || b.Spec == spec) && b.FromS < s.TS-edge && (s.from <= b.FromS || s.from+edge < b.ToS)
+	})
 }
 
 // secondsText writes the median throughput and p99 of the seconds that which chooses, and their

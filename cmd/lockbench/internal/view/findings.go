@@ -15,9 +15,7 @@ import (
 // header shows the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
-	if doc.Kind() == result.KindRun {
-		b.Line("%s", contention(c.Config))
-	}
+	b.when(doc.Kind() == result.KindRun, "%s", contention(c.Config))
 	b.Line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
 	if doc.Open() {
 		b.Line("open loop: latency counts from the moment an operation was due")
@@ -25,12 +23,8 @@ func (b *Blocks) header(doc result.Document) {
 		b.Line("closed loop: a worker begins again when it is done, which hides waiting")
 		b.hint("  --rate shows it")
 	}
-	if c.Op != bench.AcquireRelease {
-		b.Line("op %s", c.Op)
-	}
-	if len(c.Faults) > 0 {
-		b.Line("faults: %s", strings.Join(c.Faults, ", "))
-	}
+	b.when(c.Op != bench.AcquireRelease, "op %s", c.Op)
+	b.when(len(c.Faults) > 0, "faults: %s", strings.Join(c.Faults, ", "))
 	if c.Target == masters.Embedded {
 		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
 		b.hint("  install redis-server or valkey-server for real ones")
@@ -79,13 +73,9 @@ func (b *Blocks) findings(doc result.Document, traits map[string]Trait) {
 	}
 	found.warnings(doc)
 	caveat := func(impl string) bool { return traits[impl].Caveat != "" }
-	if doc.Kind() == result.KindCompare && slices.ContainsFunc(doc.Config.Impls, caveat) {
-		found.Line("what they do not promise, and what they ran on:")
-	}
+	found.when(doc.Kind() == result.KindCompare && slices.ContainsFunc(doc.Config.Impls, caveat), "what they do not promise, and what they ran on:")
 	for _, impl := range doc.Config.Impls {
-		if caveat(impl) {
-			found.Line("  %s: %s", impl, traits[impl].Caveat)
-		}
+		found.when(caveat(impl), "  %s: %s", impl, traits[impl].Caveat)
 	}
 	if len(found) > 0 {
 		b.heading("Findings")
@@ -173,75 +163,65 @@ func Judged(s bench.SLO) string {
 
 // warnings shows the doubts about the results, by implementation and setting.
 func (b *Blocks) warnings(doc result.Document) {
-	groups := map[string][]*bench.Result{}
-	var names []string
-	for _, r := range doc.Results {
-		name := result.Name(r.Impl, r.Setting)
-		if groups[name] == nil {
-			names = append(names, name)
+	b.once("SAFETY VIOLATION", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
+		if n := r.Safety.Overlaps; n > 0 {
+			add("two held one lock", fmt.Sprintf("%d times", n))
 		}
-		groups[name] = append(groups[name], r)
-		if r.Safety.Overlaps > 0 {
-			b.bad("SAFETY VIOLATION %s: %d times two held one lock (round %d)", name, r.Safety.Overlaps, r.Round)
+		if n := r.Safety.FenceViolations; n > 0 {
+			add("a fence was not larger than the one before", fmt.Sprintf("%d times", n))
 		}
-		if r.Safety.FenceViolations > 0 {
-			b.bad("SAFETY VIOLATION %s: %d times a fence was not larger than the one before (round %d)", name, r.Safety.FenceViolations, r.Round)
+	})
+	b.once("ERROR", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
+		for _, sample := range r.ErrorSamples {
+			add(strings.ReplaceAll(sample, "\n", "; "), "")
 		}
+	})
+	if doc.Sweep != nil && doc.Sweep.Highest != nil { // there the rates have the reasons
+		return
 	}
-	lagged, short := false, false
-	for _, name := range names {
-		var t bench.Totals
-		b.once(name, "ERROR", groups[name], func(r *bench.Result) (reasons []bench.Reason) {
-			for _, sample := range r.ErrorSamples {
-				reasons = append(reasons, bench.Reason{Kind: bench.ReasonKind(strings.ReplaceAll(sample, "\n", "; "))})
-			}
-			return reasons
-		})
-		if doc.Sweep != nil && doc.Sweep.Highest != nil { // there the rates have the reasons
-			continue
+	lagged := func(r *bench.Result) bool { return r.Valid.Has(bench.ReasonGenerator) }
+	b.once("NOT VALID", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
+		for _, reason := range r.Valid.But(result.ReasonEmbedded).Reasons { // the header has that one
+			add(string(reason.Kind), reason.Detail)
 		}
-		b.once(name, "NOT VALID", groups[name], func(r *bench.Result) []bench.Reason {
-			return r.Valid.But(result.ReasonEmbedded).Reasons // the header has that one
-		})
-		for _, r := range groups[name] {
-			lagged = lagged || r.Valid.Has(bench.ReasonGenerator)
-			t.Acquired += r.Totals.Acquired
-			t.Names += r.Totals.Names
-			t.Outlived += r.Totals.Outlived
-			t.LateQuorum += r.Totals.LateQuorum
-		}
-		if t.Outlived > 0 {
-			b.bad("WARNING %s: locks outlasted their validity before they were released: %s", name, partOf(t.Outlived, t.Acquired))
-		}
-		if t.LateQuorum > 0 {
-			b.bad("WARNING %s: quorums came too late to leave any validity: %s", name, partOf(t.LateQuorum, t.Quorums()))
-		}
-		short = short || t.Outlived+t.LateQuorum > 0
-	}
-	if lagged {
+	})
+	if slices.ContainsFunc(doc.Results, lagged) {
 		b.hint("  what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load")
 	}
+	short := b.once("WARNING", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
+		if t := r.Totals; t.Outlived > 0 {
+			add("locks outlasted their validity before they were released", partOf(t.Outlived, t.Acquired))
+		}
+		if t := r.Totals; t.LateQuorum > 0 {
+			add("quorums came too late to leave any validity", partOf(t.LateQuorum, t.Quorums()))
+		}
+	})
 	if short {
 		b.hint("  what helps: a longer --ttl, or lockbench advise")
 	}
 }
 
-// once shows reasons, each kind once, since only figures differ.
-func (b *Blocks) once(name, what string, results []*bench.Result, of func(*bench.Result) []bench.Reason) {
-	var first []bench.Reason
-	counts := map[bench.ReasonKind]int{}
+// once shows what of finds in results: each kind once for an implementation and setting, since only details differ. It reports
+// whether there was anything.
+func (b *Blocks) once(what string, results []*bench.Result, of func(r *bench.Result, add func(kind, detail string))) bool {
+	type doubt struct{ name, kind string }
+	var order []doubt
+	details := map[doubt][]string{}
 	for _, r := range results {
-		for _, reason := range of(r) {
-			if counts[reason.Kind]++; counts[reason.Kind] == 1 {
-				first = append(first, reason)
+		of(r, func(kind, detail string) {
+			d := doubt{result.Name(r.Impl, r.Setting), kind}
+			if details[d] == nil {
+				order = append(order, d)
 			}
-		}
+			details[d] = append(details[d], detail)
+		})
 	}
-	for _, reason := range first {
-		text := fmt.Sprintf("%s %s: %s", what, name, reason)
-		if n := counts[reason.Kind]; n > 1 {
+	for _, d := range order {
+		text := strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", what, d.name, d.kind, details[d][0]), ": ")
+		if n := len(details[d]); n > 1 {
 			text += fmt.Sprintf(" (in %d rounds)", n)
 		}
 		b.bad("%s", text)
 	}
+	return len(order) > 0
 }

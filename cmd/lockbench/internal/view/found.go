@@ -48,10 +48,10 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 			}
 		}
 	}
-	if len(polls) > 0 {
+	if polls != nil {
 		say("a lower p50 of %s: it polls, and the last holder mostly wins again while the others sleep", strings.Join(polls, ", "))
 	}
-	if len(single) > 0 {
+	if single != nil {
 		say("more cycles of %s: it asks one server, and is lost with it", strings.Join(single, ", "))
 	}
 	return texts

@@ -42,50 +42,52 @@ func headText(c result.Config, r *bench.Result) string {
 	if h := r.Holding; h != nil {
 		return fmt.Sprintf("%s of %s locks held for %.1fs  lost %s", units.Number(h.Held), units.Number(h.Wanted), r.DurationS, units.Number(h.Lost))
 	}
-	text := fmt.Sprintf("%s cycles/s over %.1fs", units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
+	var f facts
+	f.add(true, "%s cycles/s over %.1fs", units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
 	if t := r.Totals; c.Rate > 0 && r.DurationS > 0 {
-		text += fmt.Sprintf("  offered %s, started %s, late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
-		if r.AcquiredPerS > 0 {
-			text += ", goodput " + medianText(result.MustFigure("goodput"), []*bench.Result{r})
-		}
+		f.add(true, "offered %s  started %s  late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
+		f.add(r.AcquiredPerS > 0, "goodput %s", medianText(result.MustFigure("goodput"), []*bench.Result{r}))
 	}
-	return text
+	return f.text()
 }
 
 // result shows the other figures of a run, and what they mean.
 func (b *Blocks) result(r *bench.Result, latencies Table) {
-	text := outcomes(r) + "  overlaps " + audited(r, r.Safety.Overlaps)
-	if result.Audited(r) || r.Holding != nil { // else it has no locks
-		text += "  lost validity " + units.Number(r.Totals.LostValidity)
-	}
-	b.Line("%s", text)
-	if r.Totals.Fenced > 0 {
-		b.Line("%s", fencesText(r))
-	}
+	f := outcomes(r)
+	f.add(true, "overlaps %s", audited(r, r.Safety.Overlaps))
+	f.add(result.Audited(r) || r.Holding != nil, "lost validity %s", units.Number(r.Totals.LostValidity)) // else it has no locks
+	b.Line("%s", f.text())
+	b.when(r.Totals.Fenced > 0, "%s", fencesText(r))
 	b.Table(latencies)
-	if s := r.Latency[bench.ResponseTime]; s != nil && s.Censored > 0 {
-		b.Line("response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
+	if s := r.Latency[bench.ResponseTime]; s != nil {
+		b.when(s.Censored > 0, "response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
 	}
-	if r.Totals.Late > 0 {
-		b.Line("late: begun more than 1ms after they were due, since no worker was free or the generator was late")
-	}
-	if r.Latency[bench.WaitTime] != nil {
-		b.Line("response = wait (due until begun by a worker) + acquire (begun until held); lag: what the generator itself adds to wait")
-	}
+	b.when(r.Totals.Late > 0, "late: begun more than 1ms after they were due, since no worker was free or the generator was late")
+	b.when(r.Latency[bench.WaitTime] != nil, "response = wait (due until begun by a worker) + acquire (begun until held); lag: what the generator itself adds to wait")
 	b.tail(r)
 	b.handovers(r)
 	b.Table(masterTable(r.PerMaster))
 	if h := r.Holding; h != nil { // the cost of keeping many locks alive
-		text := fmt.Sprintf("holding: heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
-		if h.CommandsPerRound > 0 {
-			text += fmt.Sprintf("  %s commands a batch to the masters", units.Digits(h.CommandsPerRound))
-		}
-		b.Line("%s", text)
+		var f facts
+		f.add(true, "heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
+		f.add(h.CommandsPerRound > 0, "%s commands a batch to the masters", units.Digits(h.CommandsPerRound))
+		b.Line("holding: %s", f.text())
 	}
-	b.Line("%s", clientText(r))
+	b.Line("client: %s", clientText(r))
 	b.fairness(r)
 	b.impacts("", []*bench.Result{r})
 }
+
+// facts are figures on one line.
+type facts []string
+
+func (f *facts) add(known bool, format string, args ...any) {
+	if known {
+		*f = append(*f, fmt.Sprintf(format, args...))
+	}
+}
+
+func (f facts) text() string { return strings.Join(f, "  ") }
 
 // audited writes how many violations the audit found.
 func audited(r *bench.Result, violations int64) string {
@@ -103,18 +105,15 @@ func fencesText(r *bench.Result) string {
 }
 
 // outcomes writes the outcomes of operations.
-func outcomes(r *bench.Result) string {
+func outcomes(r *bench.Result) (f facts) {
 	t := r.Totals
-	names := ""
-	if t.Names > 0 {
-		names = fmt.Sprintf("  names %s a call", units.Digits(float64(t.Names)/float64(t.Acquired)))
+	f.add(true, "acquired %s", units.Number(t.Acquired))
+	f.add(t.Names > 0, "names %s a call", units.Digits(float64(t.Names)/float64(t.Acquired)))
+	f.add(true, "refused %s  timeouts %s  errors %s", units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
+	if r.Drain != nil {
+		f.add(t.Unfinished > 0, "unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
 	}
-	text := fmt.Sprintf("acquired %s%s  refused %s  timeouts %s  errors %s",
-		units.Number(t.Acquired), names, units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
-	if t.Unfinished > 0 && r.Drain != nil {
-		text += fmt.Sprintf("  unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
-	}
-	return text
+	return f
 }
 
 // partOf writes a count and its share of all.
@@ -130,9 +129,7 @@ func (b *Blocks) tail(r *bench.Result) {
 			needs = append(needs, fmt.Sprintf("p%s needs %.0fs more", p.Name, more))
 		}
 	}
-	if len(needs) > 0 {
-		b.Line("~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
-	}
+	b.when(len(needs) > 0, "~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
 }
 
 // waits reports whether workers waited for each other at shared names.
@@ -140,44 +137,34 @@ func waits(r *bench.Result) bool { return r.Latency[bench.HandoverTime] != nil }
 
 // handovers explains hand-overs, if there were any.
 func (b *Blocks) handovers(results ...*bench.Result) {
-	if !slices.ContainsFunc(results, waits) {
-		return
-	}
-	b.Line("hand-over: from the call of Release to the return of an Acquire that was waiting")
 	within := func(r *bench.Result) bool { return waits(r) && strings.HasPrefix(r.Impl, "muxlock") }
 	spread := func(r *bench.Result) bool { return r.Procs > 1 }
-	if slices.ContainsFunc(results, within) && !slices.ContainsFunc(results, spread) {
-		b.Line("all workers are in one process: there muxlock hands over without asking a master; --procs spreads them")
-	}
+	b.when(slices.ContainsFunc(results, waits), "hand-over: from the call of Release to the return of an Acquire that was waiting")
+	b.when(slices.ContainsFunc(results, within) && !slices.ContainsFunc(results, spread), "all workers are in one process: there muxlock hands over without asking a master; --procs spreads them")
 }
 
 // fairness shows how evenly workers and processes got their locks.
 func (b *Blocks) fairness(r *bench.Result) {
-	fair, longest := r.Fairness, ""
-	if waits(r) && fair.MeanWaitNs > 0 {
-		longest = fmt.Sprintf("  longest wait %s, %.1f times the mean", ns(fair.MaxWaitNs), float64(fair.MaxWaitNs)/float64(fair.MeanWaitNs))
+	fair := r.Fairness
+	var f facts
+	f.add(true, "fairness (Jain) %.3f", fair.Jain)
+	f.add(waits(r) && fair.MeanWaitNs > 0, "longest wait %s, %.1f times the mean", ns(fair.MaxWaitNs), float64(fair.MaxWaitNs)/float64(fair.MeanWaitNs))
+	b.Line("%s", f.text())
+	var procs facts
+	for _, n := range fair.PerProc {
+		procs.add(true, "%s (%.0f%%)", units.Number(n), 100*float64(n)/float64(max(r.Totals.Acquired, 1)))
 	}
-	b.Line("fairness (Jain) %.3f%s", fair.Jain, longest)
-	if len(fair.PerProc) > 1 {
-		text := "acquired by each process:"
-		for _, n := range fair.PerProc {
-			text += fmt.Sprintf("  %s (%.0f%%)", units.Number(n), 100*float64(n)/float64(max(r.Totals.Acquired, 1)))
-		}
-		b.Line("%s", text)
-	}
+	b.when(len(procs) > 1, "acquired by each process:  %s", procs.text())
 }
 
 // clientText writes the cost of the load for the client, and disturbances of the machine.
 func clientText(r *bench.Result) string {
 	c := r.Client
-	var parts []string
-	if r.ThroughputPerS > 0 { // --op hold has no cycles
-		parts = append(parts, fmt.Sprintf("cpu %s a cycle", ns(c.CPUNsPerOp)), fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
-	}
-	parts = append(parts, fmt.Sprintf("%.0f%% of the machine's cpu", 100*c.CPUShare),
-		"gc pause p99 "+ns(c.GCP99Ns), "wait for a processor p99 "+ns(c.SchedP99Ns))
+	var f facts
+	f.add(r.ThroughputPerS > 0, "cpu %s a cycle  allocs %s a cycle", ns(c.CPUNsPerOp), units.Digits(c.AllocsPerOp)) // --op hold has no cycles
+	f.add(true, "%.0f%% of the machine's cpu  gc pause p99 %s  wait for a processor p99 %s", 100*c.CPUShare, ns(c.GCP99Ns), ns(c.SchedP99Ns))
 	if s := c.Stall; s != nil {
-		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), ns(s.Max)))
+		f.add(true, "stall p99 %s longest %s", units.Percentile(s, "99"), ns(s.Max))
 	}
-	return "client: " + strings.Join(parts, "  ")
+	return f.text()
 }

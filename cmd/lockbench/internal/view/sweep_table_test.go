@@ -71,13 +71,11 @@ func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{
-		"SAFETY VIOLATION a  workers=8: 1 times two held one lock (round 1)",
-		"SAFETY VIOLATION a  workers=8: 1 times two held one lock (round 2)",
-		"SAFETY VIOLATION a  workers=8: 1 times a fence was not larger than the one before (round 1)",
-		"SAFETY VIOLATION a  workers=8: 1 times a fence was not larger than the one before (round 2)",
+		"SAFETY VIOLATION a  workers=8: two held one lock: 1 times (in 2 rounds)",
+		"SAFETY VIOLATION a  workers=8: a fence was not larger than the one before: 1 times (in 2 rounds)",
 		"ERROR a  workers=8: acquire: closed (in 2 rounds)",
 		"NOT VALID a  workers=1: rate not met: by 3",
 		"NOT VALID a  workers=8: rate not met: by 1 (in 2 rounds)",
-		"WARNING a  workers=8: locks outlasted their validity before they were released: 100 (10.0%)",
+		"WARNING a  workers=8: locks outlasted their validity before they were released: 50 (10.0%) (in 2 rounds)",
 	}, lines)
 }

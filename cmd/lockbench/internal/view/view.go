@@ -32,13 +32,19 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 	case result.KindChaos:
 		b.chaos(doc)
 		b = append(b, Block{For: Browser, Inner: runs(doc)})
+	case result.KindCompare:
+		b.header(doc)
+		b.compare(doc, traits)
+		b.findings(doc, traits)
+		b = append(b, Block{For: Browser, Heading: "Each run", Inner: runs(doc)})
 	default:
 		b.header(doc)
-		b.figures(doc, traits)
+		if doc.Kind() == result.KindSweep {
+			b.sweep(doc)
+		} else {
+			b = append(b, runs(doc)...)
+		}
 		b.findings(doc, traits)
-	}
-	if doc.Kind() == result.KindCompare {
-		b = append(b, Block{For: Browser, Heading: "Each run", Inner: runs(doc)})
 	}
 	var notes Blocks
 	notes.surroundings(doc)
@@ -47,17 +53,6 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 		notes = append(notes, Block{Line: again, Code: true})
 	}
 	return Page{title(doc), append(b, Block{For: Browser, Inner: notes})}
-}
-
-func (b *Blocks) figures(doc result.Document, traits map[string]Trait) {
-	switch doc.Kind() {
-	case result.KindCompare:
-		b.compare(doc, traits)
-	case result.KindSweep:
-		b.sweep(doc)
-	default:
-		*b = append(*b, runs(doc)...)
-	}
 }
 
 func title(doc result.Document) string {
@@ -97,6 +92,13 @@ const (
 
 // Line adds a line.
 func (b *Blocks) Line(format string, args ...any) { b.line(Everybody, false, format, args...) }
+
+// when adds a line where it applies.
+func (b *Blocks) when(applies bool, format string, args ...any) {
+	if applies {
+		b.Line(format, args...)
+	}
+}
 
 // Table adds a table, if it has rows.
 func (b *Blocks) Table(t Table) {
