@@ -21,6 +21,8 @@ func Write(w io.Writer, p view.Page, hints bool) error {
 		case block.For == view.Browser || block.For == view.Person && !hints:
 		case block.Table != nil:
 			table(&b, *block.Table)
+		case block.Heading != "":
+			fmt.Fprintln(&b, "\n"+Fold(block.Heading))
 		case block.Code:
 			fmt.Fprintln(&b, block.Line)
 		default:

@@ -44,10 +44,7 @@ func (b *Blocks) compare(doc result.Document, traits map[string]Trait) {
 
 // comparison shows one line per implementation: medians over the rounds, and ratios to the reference.
 func (b *Blocks) comparison(doc, lone result.Document) {
-	says := contention(doc.Config.Config)
-	b.Line("")
-	b.heading(says)
-	b.Line("%s; medians of %d rounds of %s, in turn", says, doc.Config.Rounds, doc.Config.Duration)
+	b.heading(Everybody, "%s; medians of %d rounds of %s, in turn", contention(doc.Config.Config), doc.Config.Rounds, doc.Config.Duration)
 	t := Table{Texts: 1, Heads: []string{""}}
 	impls := doc.Config.Impls
 	for _, impl := range impls {
@@ -100,7 +97,7 @@ func (b *Blocks) details(doc result.Document) {
 	if len(doc.Results) == 0 {
 		return
 	}
-	b.heading("Charts: " + contention(doc.Config.Config))
+	b.heading(Browser, "Charts: %s", contention(doc.Config.Config))
 	b.charts(latencies(doc)...)
 	var all []Chart
 	for round := 1; round <= doc.Config.Rounds; round++ {

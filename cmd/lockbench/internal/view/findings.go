@@ -78,7 +78,7 @@ func (b *Blocks) findings(doc result.Document, traits map[string]Trait) {
 		found.when(caveat(impl), "  %s: %s", impl, traits[impl].Caveat)
 	}
 	if len(found) > 0 {
-		b.heading("Findings")
+		b.heading(Browser, "Findings")
 		b.Line("")
 	}
 	*b = append(*b, found...)

@@ -19,9 +19,7 @@ func runs(doc result.Document) (b Blocks) {
 		if doc.Config.Rounds > 1 {
 			name = fmt.Sprintf("%s  round %d", r.Impl, r.Round)
 		}
-		b.Line("")
-		b.heading(name)
-		b.Line("%s  %s", name, headText(doc.Config, r))
+		b.heading(Everybody, "%s  %s", name, headText(doc.Config, r))
 		latencies, plot := percentiles(r)
 		if doc.Kind() != result.KindCompare {
 			b.charts(append([]Chart{plot}, overTime("", nil, r)...)...)

@@ -98,7 +98,7 @@ func keysText(c result.Config) string {
 // surroundings shows the masters, the machine and the tool.
 func (b *Blocks) surroundings(doc result.Document) {
 	e, tool := doc.Env, doc.Tool
-	b.heading("Environment")
+	b.heading(Browser, "Environment")
 	t := Table{Texts: 2, Heads: make([]string, 2)}
 	for _, fact := range [][2]string{
 		{"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": ")},

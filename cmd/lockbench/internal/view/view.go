@@ -49,7 +49,7 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 	var notes Blocks
 	notes.surroundings(doc)
 	if again != "" {
-		notes.heading("Again")
+		notes.heading(Browser, "Again")
 		notes = append(notes, Block{Line: again, Code: true})
 	}
 	return Page{title(doc), append(b, Block{For: Browser, Inner: notes})}
@@ -115,7 +115,9 @@ func (b *Blocks) bad(format string, args ...any) { b.line(Everybody, true, forma
 
 func (b *Blocks) hint(format string, args ...any) { b.line(Person, false, format, args...) }
 
-func (b *Blocks) heading(text string) { *b = append(*b, Block{For: Browser, Heading: text}) }
+func (b *Blocks) heading(reader Reader, format string, args ...any) {
+	*b = append(*b, Block{For: reader, Heading: fmt.Sprintf(format, args...)})
+}
 
 // charts adds the charts that show something.
 func (b *Blocks) charts(all ...Chart) {
