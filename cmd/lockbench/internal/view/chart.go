@@ -19,9 +19,9 @@ type Axis struct {
 
 // The axes of units.
 var (
-	counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
-	shares = Axis{Text: units.Share}
-	times  = Axis{Text: units.Duration, Log: true}
+	counts    = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
+	shares    = Axis{Text: units.Share}
+	durations = Axis{Text: units.Duration, Log: true}
 )
 
 // Chart is curves over one axis.
@@ -102,7 +102,7 @@ const shortest = 0.2
 func overTime(of string, impls []string, results ...*bench.Result) []Chart {
 	x := Axis{Label: "seconds"}
 	rate, trouble := Chart{Title: "cycles/s" + of, X: x, Y: counts}, Chart{Title: "not acquired/s" + of, X: x, Y: counts}
-	latency := Chart{Title: "p99 (dashed: p50; dots: at least)" + of, X: x, Y: times}
+	latency := Chart{Title: "p99 (dashed: p50; dots: at least)" + of, X: x, Y: durations}
 	for _, r := range results {
 		all := secondsOf(r)
 		if r.Drain != nil {

@@ -60,7 +60,7 @@ func percentiles(r *bench.Result) (t Table, plot Chart) {
 
 // percentilePlot has 1/(1-p) on its axis, like plots of HdrHistogram.
 func percentilePlot(title string) Chart {
-	return Chart{Title: title, Y: times, X: Axis{Label: "percentile", Log: true, Text: func(x float64) string {
+	return Chart{Title: title, Y: durations, X: Axis{Label: "percentile", Log: true, Text: func(x float64) string {
 		return strconv.FormatFloat(100-100/x, 'g', 7, 64) // 99 at 100
 	}}}
 }

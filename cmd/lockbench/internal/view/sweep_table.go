@@ -91,7 +91,7 @@ func (b *Blocks) growth(doc result.Document) {
 	}
 	var all []Chart
 	for _, f := range shown(doc, swept(doc)) {
-		c := Chart{Title: label(doc, f), X: x, Y: map[string]Axis{bench.UnitNs: times, bench.UnitShare: shares, bench.UnitCount: counts}[f.Unit]}
+		c := Chart{Title: label(doc, f), X: x, Y: map[string]Axis{bench.UnitNs: durations, bench.UnitShare: shares, bench.UnitCount: counts}[f.Unit]}
 		for i, impl := range doc.Config.Impls {
 			line := Series{Name: impl, Color: i, Dots: true}
 			for _, p := range points {
