@@ -33,6 +33,24 @@ func requireJSON(t *testing.T, res *Result) {
 	b, err := json.Marshal(res)
 	require.NoError(t, err)
 	require.NotRegexp(t, `[:,\[]null`, string(b))
+	requireSums(t, res)
+}
+
+// requireSums requires that the counts of a Result add up: those of its seconds and its drain are its totals.
+func requireSums(t *testing.T, res *Result) {
+	t.Helper()
+	var sum Point
+	for _, p := range res.Series {
+		sum.Add(p)
+	}
+	if res.Drain != nil {
+		sum.Add(*res.Drain)
+	}
+	all := res.Totals
+	require.Equal(t, []int64{all.Acquired, all.Refused, all.Timeouts, all.Errors, all.Unfinished}, []int64{sum.Acquired, sum.Refused, sum.Timeouts, sum.Errors, sum.Unfinished})
+	if !res.Valid.Has(ReasonPanic) { // else the operations that panicked are missing
+		require.Equal(t, all.Offered, all.Finished+all.Unfinished)
+	}
 }
 
 func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
