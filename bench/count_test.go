@@ -36,10 +36,9 @@ func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
 	for _, workers := range []int{64, 2000} { // most of it waits for a worker, or for the lock
 		cfg := Config{Workers: workers, Rate: 500, Arrivals: ArrivalsUniform, Duration: 10 * time.Second, TTL: time.Second}
 		p99 := func(from time.Duration) (ns int64) {
-			inVirtualTime(t, outage(from, from+1500*time.Millisecond), cfg, func(t *testing.T, r *Result) {
-				require.Equal(t, r.Totals.Offered, r.Latency[ResponseTime].Count, "every operation counts")
-				ns = r.Latency[ResponseTime].P["99"]
-			})
+			r := measureNew(t, outage(from, from+1500*time.Millisecond), cfg)
+			require.Equal(t, r.Totals.Offered, r.Latency[ResponseTime].Count, "every operation counts")
+			ns = r.Latency[ResponseTime].P["99"]
 			return ns
 		}
 		require.InEpsilon(t, p99(6500*time.Millisecond), p99(8500*time.Millisecond), 0.01)
@@ -49,30 +48,28 @@ func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
 func TestWhatIsLeftAtTheEndIsWaitedForButNotForEver(t *testing.T) {
 	cfg := Config{Workers: 4, Rate: 100, Arrivals: ArrivalsUniform, Duration: 10 * time.Second, TTL: time.Second}
 	const from = 9005 * time.Millisecond
-	inVirtualTime(t, outage(from, from+4*time.Second), cfg, func(t *testing.T, r *Result) {
-		require.Zero(t, r.Totals.Unfinished)
-		require.EqualValues(t, 999, r.Totals.Acquired)
-		require.InDelta(t, 904, r.Totals.Started, 1, "in the measured time")
-		require.InDelta(t, 90, r.AcquiredPerS, 0.1, "in the measured time")
-		require.EqualValues(t, 99, r.Drain.Acquired)
-		require.InDelta(t, 3.99e9, r.Latency[ResponseTime].Max, 1e7)
-		require.Empty(t, r.Latency[ResponseTime].AtLeast)
-	})
-	inVirtualTime(t, outage(from, time.Hour), cfg, func(t *testing.T, r *Result) {
-		require.EqualValues(t, 999, r.Totals.Offered)
-		require.EqualValues(t, 900, r.Totals.Finished)
-		require.EqualValues(t, 99, r.Totals.Unfinished)
-		require.EqualValues(t, 99, r.Totals.Failed)
-		s := r.Latency[ResponseTime]
-		require.EqualValues(t, 999, s.Count)
-		require.EqualValues(t, 99, s.Censored)
-		require.Equal(t, []string{"99", "99.9", "99.99"}, s.AtLeast)
-		require.InEpsilon(t, 1e6, s.P["90"], 0.001, "known")
-		require.InDelta(t, 5.9e9, s.P["99"], 1e8, "cut off 5 s after the end")
-		require.True(t, r.Drain.P50AtLeast)
-		require.EqualValues(t, 900, r.Latency[WaitTime].Count, "only the response is censored")
-		require.EqualValues(t, 900, r.Latency[AcquireTime].Count)
-	})
+	r := measureNew(t, outage(from, from+4*time.Second), cfg)
+	require.Zero(t, r.Totals.Unfinished)
+	require.EqualValues(t, 999, r.Totals.Acquired)
+	require.InDelta(t, 904, r.Totals.Started, 1, "in the measured time")
+	require.InDelta(t, 90, r.AcquiredPerS, 0.1, "in the measured time")
+	require.EqualValues(t, 99, r.Drain.Acquired)
+	require.InDelta(t, 3.99e9, r.Latency[ResponseTime].Max, 1e7)
+	require.Empty(t, r.Latency[ResponseTime].AtLeast)
+	r = measureNew(t, outage(from, time.Hour), cfg)
+	require.EqualValues(t, 999, r.Totals.Offered)
+	require.EqualValues(t, 900, r.Totals.Finished)
+	require.EqualValues(t, 99, r.Totals.Unfinished)
+	require.EqualValues(t, 99, r.Totals.Failed)
+	s := r.Latency[ResponseTime]
+	require.EqualValues(t, 999, s.Count)
+	require.EqualValues(t, 99, s.Censored)
+	require.Equal(t, []string{"99", "99.9", "99.99"}, s.AtLeast)
+	require.InEpsilon(t, 1e6, s.P["90"], 0.001, "known")
+	require.InDelta(t, 5.9e9, s.P["99"], 1e8, "cut off 5 s after the end")
+	require.True(t, r.Drain.P50AtLeast)
+	require.EqualValues(t, 900, r.Latency[WaitTime].Count, "only the response is censored")
+	require.EqualValues(t, 900, r.Latency[AcquireTime].Count)
 }
 
 func TestWhatNeverGotItsLockCountsAsLongerThanAllThatDid(t *testing.T) {
@@ -120,11 +117,10 @@ func TestARefusalFailsWhoWaitedAndAnswersWhoOnlyTried(t *testing.T) {
 	l := slow{acquire: func(context.Context) error { time.Sleep(time.Millisecond); return ErrRefused }}
 	for op, failed := range map[Op]bool{AcquireRelease: true, Try: false} {
 		cfg := Config{Workers: 4, Rate: 100, Arrivals: ArrivalsUniform, Duration: time.Second, TTL: time.Second, Op: op}
-		inVirtualTime(t, func() Locker { return l }, cfg, func(t *testing.T, r *Result) {
-			require.Equal(t, r.Totals.Offered, r.Totals.Refused)
-			require.Equal(t, failed, r.Totals.Failed == r.Totals.Offered)
-			require.Equal(t, r.Totals.Failed, r.Latency[ResponseTime].Censored)
-		})
+		r := measureNew(t, func() Locker { return l }, cfg)
+		require.Equal(t, r.Totals.Offered, r.Totals.Refused)
+		require.Equal(t, failed, r.Totals.Failed == r.Totals.Offered)
+		require.Equal(t, r.Totals.Failed, r.Latency[ResponseTime].Censored)
 	}
 }
 
@@ -150,15 +146,14 @@ func TestPartsAddUpWhatIsCensored(t *testing.T) {
 // The holds of the warm-up's last half second end in the measured time, as many as begin in its last half second.
 func TestThroughputIsOfAllThatEndedInTheMeasuredTime(t *testing.T) {
 	cfg := Config{Workers: 200, Rate: 100, Arrivals: ArrivalsUniform, Hold: Fixed(500 * time.Millisecond), Warmup: time.Second, Duration: 2 * time.Second, TTL: time.Second}
-	inVirtualTime(t, func() Locker { return slow{acquire: takes(time.Millisecond)} }, cfg, func(t *testing.T, r *Result) {
-		require.InDelta(t, 100, r.AcquiredPerS, 1)
-		require.InDelta(t, 100, r.ThroughputPerS, 1)
-		require.InDelta(t, 100, r.Series[0].Cycles, 1)
-		require.InDelta(t, 50, r.Drain.Cycles, 1)
-		require.InDelta(t, 200, r.Totals.Acquired, 1, "that were due in it")
-		require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
-		require.Equal(t, r.Totals.Acquired, r.Latency[AcquireTime].Count)
-	})
+	r := measureNew(t, func() Locker { return slow{acquire: takes(time.Millisecond)} }, cfg)
+	require.InDelta(t, 100, r.AcquiredPerS, 1)
+	require.InDelta(t, 100, r.ThroughputPerS, 1)
+	require.InDelta(t, 100, r.Series[0].Cycles, 1)
+	require.InDelta(t, 50, r.Drain.Cycles, 1)
+	require.InDelta(t, 200, r.Totals.Acquired, 1, "that were due in it")
+	require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
+	require.Equal(t, r.Totals.Acquired, r.Latency[AcquireTime].Count)
 }
 
 // A waiter inside the lock has a worker. So neither Started nor the backlog shows that more locks are
@@ -166,21 +161,18 @@ func TestThroughputIsOfAllThatEndedInTheMeasuredTime(t *testing.T) {
 func TestGoodputIsOfWhatWasAcquiredNotOfWhatWasStarted(t *testing.T) {
 	cfg := Config{Workers: 2000, Rate: 1100, Keys: 1, Dist: Uniform(), Hold: Fixed(time.Millisecond), Duration: 4 * time.Second, Warmup: time.Second, TTL: time.Hour, Seed: 1}
 	b := &baton{}
-	inVirtualTime(t, func() Locker { b.inBubble(t.Context()); return b }, cfg, func(t *testing.T, r *Result) {
-		require.Equal(t, r.Totals.Offered, r.Totals.Started)
-		require.Equal(t, r.Totals.Offered, r.Totals.Acquired, "in the drain")
-		require.InDelta(t, 0.91, r.AcquiredPerS*r.DurationS/float64(r.Totals.Offered), 0.02, "the goodput")
-	})
+	r := measureNew(t, func() Locker { b.inBubble(t.Context()); return b }, cfg)
+	require.Equal(t, r.Totals.Offered, r.Totals.Started)
+	require.Equal(t, r.Totals.Offered, r.Totals.Acquired, "in the drain")
+	require.InDelta(t, 0.91, r.AcquiredPerS*r.DurationS/float64(r.Totals.Offered), 0.02, "the goodput")
 }
 
 func TestAHoldThatOutlivesItsLeaseIsCountedAlsoWhenTheEndCutsIt(t *testing.T) {
 	cfg := Config{Workers: 1, Hold: Fixed(10 * time.Millisecond), Duration: time.Second, TTL: time.Second}
 	run := func(valid time.Duration) (outlived int64) {
-		virtual(t, nil, lapsing{valid: valid, attempts: new(atomic.Uint64)}, cfg, func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.Equal(t, r.Totals.LostValidity, r.Totals.Outlived+r.Totals.LateQuorum)
-			outlived = r.Totals.Outlived
-		})
+		r := measure(t, lapsing{valid: valid, attempts: new(atomic.Uint64)}, cfg)
+		require.Equal(t, r.Totals.LostValidity, r.Totals.Outlived+r.Totals.LateQuorum)
+		outlived = r.Totals.Outlived
 		return outlived
 	}
 	require.InDelta(t, 100, run(9*time.Millisecond), 1)
@@ -206,13 +198,11 @@ func TestAHoldOfTheWarmUpIsNoShareOfTheLocksAfterIt(t *testing.T) {
 	for hold, some := range map[time.Duration]bool{300 * time.Millisecond: true, 2990 * time.Millisecond: false} {
 		cfg := Config{Workers: 8, Hold: Fixed(hold), Warmup: time.Second, Duration: time.Second, TTL: time.Second}
 		l := unreleased{lapsing{valid: hold - time.Millisecond, attempts: new(atomic.Uint64)}}
-		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.Equal(t, some, r.Totals.Acquired > 0)
-			require.Equal(t, r.Totals.Acquired, r.Totals.Outlived)
-			require.Equal(t, r.Totals.Acquired, r.Totals.Errors)
-			require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
-		})
+		r := measure(t, l, cfg)
+		require.Equal(t, some, r.Totals.Acquired > 0)
+		require.Equal(t, r.Totals.Acquired, r.Totals.Outlived)
+		require.Equal(t, r.Totals.Acquired, r.Totals.Errors)
+		require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
 	}
 }
 
@@ -223,8 +213,7 @@ func TestTimeoutsAreInTheTailOfTheResponse(t *testing.T) {
 	}
 	cfg := Config{Workers: 1024, Rate: 9510, Keys: 20, Dist: Uniform(), Hold: Fixed(20 * time.Millisecond),
 		Wait: 50 * time.Millisecond, Duration: 2 * time.Second, TTL: time.Second, Seed: 1}
-	inVirtualTime(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg, func(t *testing.T, r *Result) {
-		require.Greater(t, r.Totals.Timeouts, 8*r.Totals.Acquired)
-		require.True(t, r.Latency[ResponseTime].CensoredAt(99))
-	})
+	r := measureNew(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg)
+	require.Greater(t, r.Totals.Timeouts, 8*r.Totals.Acquired)
+	require.True(t, r.Latency[ResponseTime].CensoredAt(99))
 }

@@ -49,43 +49,40 @@ func TestHoldKeepsEveryNameOnceUntilTheEnd(t *testing.T) {
 	for _, everyLost := range []int64{0, 5} {
 		s := &keepers{everyLost: everyLost, names: make(chan string, 100)}
 		cfg := Config{Workers: 7, Keys: 50, Op: Hold, Duration: time.Second, Warmup: 100 * time.Millisecond, TTL: time.Second}
-		virtual(t, nil, s, cfg, func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			names := map[string]bool{}
-			for range 50 {
-				names[<-s.names] = true
-			}
-			require.Len(t, names, 50)
-			require.Empty(t, s.names)
-			require.EqualValues(t, 50, s.freed.Load())
-			h := r.Holding
-			require.EqualValues(t, 50, h.Held)
-			require.EqualValues(t, 50, h.Wanted)
-			require.Equal(t, 5.0, h.CommandsPerRound)
-			require.Positive(t, h.GoroutinesBefore)
-			require.EqualValues(t, 50, r.Latency[AcquireTime].Count)
-			require.Zero(t, r.AcquiredPerS, "they were acquired in the warm-up")
-			require.InDelta(t, 1, r.Fairness.Jain, 0.01, "of all of them")
-			if everyLost == 0 {
-				require.True(t, r.Valid.OK, r.Valid.Reasons)
-				require.Zero(t, h.Lost)
-			} else {
-				require.EqualValues(t, 10, h.Lost)
-				require.True(t, r.Valid.OK, "what was lost is a finding: %v", r.Valid.Reasons)
-				require.EqualValues(t, 10, r.Totals.LostValidity)
-				require.EqualValues(t, 10, r.Totals.Outlived)
-			}
-		})
+		r := measure(t, s, cfg)
+		names := map[string]bool{}
+		for range 50 {
+			names[<-s.names] = true
+		}
+		require.Len(t, names, 50)
+		require.Empty(t, s.names)
+		require.EqualValues(t, 50, s.freed.Load())
+		h := r.Holding
+		require.EqualValues(t, 50, h.Held)
+		require.EqualValues(t, 50, h.Wanted)
+		require.Equal(t, 5.0, h.CommandsPerRound)
+		require.Positive(t, h.GoroutinesBefore)
+		require.EqualValues(t, 50, r.Latency[AcquireTime].Count)
+		require.Zero(t, r.AcquiredPerS, "they were acquired in the warm-up")
+		require.InDelta(t, 1, r.Fairness.Jain, 0.01, "of all of them")
+		if everyLost == 0 {
+			require.True(t, r.Valid.OK, r.Valid.Reasons)
+			require.Zero(t, h.Lost)
+		} else {
+			require.EqualValues(t, 10, h.Lost)
+			require.True(t, r.Valid.OK, "what was lost is a finding: %v", r.Valid.Reasons)
+			require.EqualValues(t, 10, r.Totals.LostValidity)
+			require.EqualValues(t, 10, r.Totals.Outlived)
+		}
 	}
 }
 
 func TestHoldSaysThatTheTimeWasTooShort(t *testing.T) {
 	cfg := Config{Workers: 1, Keys: 1000, Op: Hold, Duration: 100 * time.Millisecond, TTL: time.Second}
-	virtual(t, nil, &keepers{}, cfg, func(t *testing.T, r *Result, err error) {
-		require.False(t, r.Valid.OK)
-		require.InDelta(t, 100, r.Holding.Held, 2)
-		require.EqualValues(t, 1000, r.Holding.Wanted)
-	})
+	r := measure(t, &keepers{}, cfg)
+	require.False(t, r.Valid.OK)
+	require.InDelta(t, 100, r.Holding.Held, 2)
+	require.EqualValues(t, 1000, r.Holding.Wanted)
 }
 
 func TestHoldMeasuresTheHeapOfALock(t *testing.T) {
@@ -165,9 +162,7 @@ func (h stubbornHeld) Extend(_ context.Context, ttl time.Duration) error {
 func TestAuditOfARunSeesALeaseThatIsExtendedTooLate(t *testing.T) {
 	for hold, violated := range map[time.Duration]bool{8 * time.Millisecond: false, 30 * time.Millisecond: true} { // Extend comes half way
 		cfg := Config{Workers: 4, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: 10 * time.Millisecond, Hold: Fixed(hold), Op: mixOf(t, "mix:extend=1")}
-		virtual(t, nil, stubborn{newLeases(1, time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.Equal(t, violated, r.Safety.Overlaps > 0, hold)
-		})
+		r := measure(t, stubborn{newLeases(1, time.Millisecond)}, cfg)
+		require.Equal(t, violated, r.Safety.Overlaps > 0, hold)
 	}
 }

@@ -34,12 +34,10 @@ func (l lapsing) Counts() Counts { return Counts{LateQuorum: l.attempts.Load() /
 func TestLocksThatOutlastTheirValidityAreCounted(t *testing.T) {
 	run := func(valid time.Duration, hold Span, want func(t *testing.T, all Totals)) {
 		cfg := Config{Workers: 2, Hold: hold, Duration: time.Second, Warmup: time.Second, TTL: time.Second}
-		virtual(t, nil, lapsing{valid: valid, attempts: new(atomic.Uint64)}, cfg, func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.InDelta(t, 200, r.Totals.Acquired, 4)
-			require.InDelta(t, 20, r.Totals.LateQuorum, 2, "warm-up left out")
-			want(t, r.Totals)
-		})
+		r := measure(t, lapsing{valid: valid, attempts: new(atomic.Uint64)}, cfg)
+		require.InDelta(t, 200, r.Totals.Acquired, 4)
+		require.InDelta(t, 20, r.Totals.LateQuorum, 2, "warm-up left out")
+		want(t, r.Totals)
 	}
 	run(10*time.Millisecond, Fixed(10*time.Millisecond), func(t *testing.T, all Totals) {
 		require.Equal(t, all.LateQuorum, all.LostValidity, "valid to the last moment")

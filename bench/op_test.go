@@ -115,33 +115,29 @@ func TestMixDoesEachOperationAndExtendsHalfWay(t *testing.T) {
 			Workers: 1, Rate: rate, Duration: 20 * time.Second, TTL: time.Second, Seed: 42,
 			Hold: Fixed(10 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=2,extend=1"),
 		}
-		virtual(t, nil, c, cfg, func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			all := float64(c.releases.Load())
-			require.InEpsilon(t, all/2, c.tries.Load(), 0.15)
-			require.InEpsilon(t, all/2, c.acquires.Load(), 0.15)
-			require.InEpsilon(t, all/4, c.extends.Load(), 0.25)
-			require.EqualValues(t, 5*ms, c.extendAt)
-			require.InDelta(t, c.extends.Load(), r.Latency[ExtendTime].Count, 1)
-			require.InEpsilon(t, 2e6, r.Latency[ExtendTime].P["50"], 0.001)
-			require.InEpsilon(t, 1e6, r.Latency[CycleTime].Max, 0.001, "an extend is no part of a cycle")
-			require.InDelta(t, all, r.Latency[CycleTime].Count, 1)
-			require.Zero(t, r.Totals.Errors)
-		})
+		r := measure(t, c, cfg)
+		all := float64(c.releases.Load())
+		require.InEpsilon(t, all/2, c.tries.Load(), 0.15)
+		require.InEpsilon(t, all/2, c.acquires.Load(), 0.15)
+		require.InEpsilon(t, all/4, c.extends.Load(), 0.25)
+		require.EqualValues(t, 5*ms, c.extendAt)
+		require.InDelta(t, c.extends.Load(), r.Latency[ExtendTime].Count, 1)
+		require.InEpsilon(t, 2e6, r.Latency[ExtendTime].P["50"], 0.001)
+		require.InEpsilon(t, 1e6, r.Latency[CycleTime].Max, 0.001, "an extend is no part of a cycle")
+		require.InDelta(t, all, r.Latency[CycleTime].Count, 1)
+		require.Zero(t, r.Totals.Errors)
 	}
 }
 
 func TestFailedExtendOfAMixIsOneErrorAndIsReleased(t *testing.T) {
 	c := &calls{extendFails: errors.New("gone")}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Op: mixOf(t, "mix:extend=1")}
-	virtual(t, nil, c, cfg, func(t *testing.T, r *Result, err error) {
-		require.NoError(t, err)
-		require.InDelta(t, 250, r.Totals.Errors, 2) // 1 ms acquire, 2 ms extend, 1 ms pause
-		require.InDelta(t, c.extends.Load(), c.releases.Load(), 0)
-		require.Zero(t, r.Latency[CycleTime].Count)
-		require.Zero(t, r.Latency[ExtendTime].Count)
-		require.Equal(t, []string{"extend: gone"}, r.ErrorSamples)
-	})
+	r := measure(t, c, cfg)
+	require.InDelta(t, 250, r.Totals.Errors, 2) // 1 ms acquire, 2 ms extend, 1 ms pause
+	require.InDelta(t, c.extends.Load(), c.releases.Load(), 0)
+	require.Zero(t, r.Latency[CycleTime].Count)
+	require.Zero(t, r.Latency[ExtendTime].Count)
+	require.Equal(t, []string{"extend: gone"}, r.ErrorSamples)
 }
 
 func TestMixWithExtendOfLocksThatCannotIsRefused(t *testing.T) {
@@ -157,14 +153,12 @@ func TestMixOfOverlapsIsSeen(t *testing.T) {
 		Workers: 3, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
 		Hold: Fixed(10 * time.Millisecond), Think: Exp(5 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
 	}
-	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
-		require.Zero(t, r.Safety.Overlaps)
-		require.Positive(t, r.Latency[HandoverTime].Count)
-		require.Positive(t, r.Totals.Refused)
-	})
-	virtual(t, nil, newLeases(2, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
-		require.Positive(t, r.Safety.Overlaps)
-	})
+	r := measure(t, newLeases(1, time.Millisecond), cfg)
+	require.Zero(t, r.Safety.Overlaps)
+	require.Positive(t, r.Latency[HandoverTime].Count)
+	require.Positive(t, r.Totals.Refused)
+	r = measure(t, newLeases(2, time.Millisecond), cfg)
+	require.Positive(t, r.Safety.Overlaps)
 }
 
 func TestTryIsNoHandover(t *testing.T) {

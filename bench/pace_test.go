@@ -10,32 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inVirtualTime is virtual for a locker that must be made in virtual time.
-func inVirtualTime(t *testing.T, l func() Locker, cfg Config, f func(*testing.T, *Result)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		require.NoError(t, cfg.Validate())
-		r, err := newRunner(t.Context(), "test", l(), cfg, newTable(cfg), time.Now).run(t.Context())
-		require.NoError(t, err)
-		f(t, r)
-		requireJSON(t, r)
-	})
-}
-
 func TestResponseIsWaitAndService(t *testing.T) {
 	// Two workers at 4 ms a cycle: 500/s at most, so that bursts wait.
 	l := slow{acquire: takes(3 * time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 2, Rate: 400, Duration: 5 * time.Second, Warmup: time.Second, TTL: time.Second, Seed: 1}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		l := r.Latency
-		require.Greater(t, l[WaitTime].P["90"], 4*ms)
-		require.InDelta(t, l[ResponseTime].Mean, l[WaitTime].Mean+l[AcquireTime].Mean, 0.002*l[ResponseTime].Mean)
-		require.InEpsilon(t, 3e6, l[AcquireTime].Max, 0.001)
-		require.Equal(t, l[ResponseTime].Count, l[WaitTime].Count)
-		require.EqualValues(t, 1, l[LagTime].Max, "all workers were busy, or one took it at once")
-		require.Positive(t, r.Totals.Late)
-		require.Less(t, r.Totals.Late, r.Totals.Started)
-	})
+	r := measure(t, l, cfg)
+	all := r.Latency
+	require.Greater(t, all[WaitTime].P["90"], 4*ms)
+	require.InDelta(t, all[ResponseTime].Mean, all[WaitTime].Mean+all[AcquireTime].Mean, 0.002*all[ResponseTime].Mean)
+	require.InEpsilon(t, 3e6, all[AcquireTime].Max, 0.001)
+	require.Equal(t, all[ResponseTime].Count, all[WaitTime].Count)
+	require.EqualValues(t, 1, all[LagTime].Max, "all workers were busy, or one took it at once")
+	require.Positive(t, r.Totals.Late)
+	require.Less(t, r.Totals.Late, r.Totals.Started)
 }
 
 // While no worker has the baton, the generator does not run.
@@ -110,7 +97,7 @@ func TestNamesAndHoldsAreThoseOfTheArrivalWhicheverWorkerTakesIt(t *testing.T) {
 		cfg := Config{Workers: workers, Rate: 1000, Keys: 100, Dist: Uniform(), Hold: Exp(2 * time.Millisecond),
 			Duration: time.Second, TTL: time.Minute, Seed: seed, KeyPrefix: "k"}
 		d := &diary{}
-		inVirtualTime(t, func() Locker { d.begin = time.Now(); return d }, cfg, func(*testing.T, *Result) {})
+		measureNew(t, func() Locker { d.begin = time.Now(); return d }, cfg)
 		for _, p := range d.pages[:800] {
 			pages = append(pages, page{name: p.name, at: p.at, held: p.held})
 		}
@@ -123,11 +110,10 @@ func TestNamesAndHoldsAreThoseOfTheArrivalWhicheverWorkerTakesIt(t *testing.T) {
 func TestHoldsAreMeasured(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Hold: Fixed(3 * time.Millisecond)}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, r.Latency[CycleTime].Count, r.Latency[HoldTime].Count)
-		require.InEpsilon(t, 3e6, r.Latency[HoldTime].Min, 0.001)
-		require.InEpsilon(t, 3e6, r.Latency[HoldTime].Max, 0.001)
-	})
+	r := measure(t, l, cfg)
+	require.Equal(t, r.Latency[CycleTime].Count, r.Latency[HoldTime].Count)
+	require.InEpsilon(t, 3e6, r.Latency[HoldTime].Min, 0.001)
+	require.InEpsilon(t, 3e6, r.Latency[HoldTime].Max, 0.001)
 	cfg.Hold = Span{}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) { require.Nil(t, r.Latency[HoldTime]) })
 }
@@ -135,12 +121,10 @@ func TestHoldsAreMeasured(t *testing.T) {
 func TestAHoldThatOutlivesTheRunCountsAsAtLeastAsLong(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Hour, Hold: Fixed(90 * time.Second)}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.EqualValues(t, 1, r.Latency[HoldTime].Censored)
-		require.InEpsilon(t, 2e9, r.Latency[HoldTime].Max, 0.01, "until the end of the drain")
-	})
+	r := measure(t, l, cfg)
+	require.EqualValues(t, 1, r.Latency[HoldTime].Censored)
+	require.InEpsilon(t, 2e9, r.Latency[HoldTime].Max, 0.01, "until the end of the drain")
 	cfg.Duration = 91 * time.Second
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.InEpsilon(t, 90e9, r.Latency[HoldTime].Max, 0.001, "not a minute")
-	})
+	r = measure(t, l, cfg)
+	require.InEpsilon(t, 90e9, r.Latency[HoldTime].Max, 0.001, "not a minute")
 }

@@ -29,16 +29,13 @@ func TestMoreSecondsAreAtThePaceOfTheRun(t *testing.T) {
 func TestTooFewOperationsAreNoBaseForFigures(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond)}
 	cfg := Config{Workers: 1, Duration: 1000500 * time.Microsecond, TTL: time.Second}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.EqualValues(t, 1001, r.Latency[CycleTime].Count, "the last one ends in the drain")
-		require.True(t, r.Valid.OK, r.Valid.Reasons)
-	})
+	r := measure(t, l, cfg)
+	require.EqualValues(t, 1001, r.Latency[CycleTime].Count, "the last one ends in the drain")
+	require.True(t, r.Valid.OK, r.Valid.Reasons)
 	cfg.Duration = 400500 * time.Microsecond
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, []Reason{{ReasonFew, "401 are no base for a p99, it needs 1 s more at this pace"}}, r.Valid.Reasons)
-	})
+	r = measure(t, l, cfg)
+	require.Equal(t, []Reason{{ReasonFew, "401 are no base for a p99, it needs 1 s more at this pace"}}, r.Valid.Reasons)
 	cfg.Rate = 100
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, ReasonFew, r.Valid.Reasons[0].Kind)
-	})
+	r = measure(t, l, cfg)
+	require.Equal(t, ReasonFew, r.Valid.Reasons[0].Kind)
 }

@@ -27,6 +27,25 @@ func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, 
 	})
 }
 
+// measure returns the result of a run of l in virtual time.
+func measure(t *testing.T, l Locker, cfg Config) (r *Result) {
+	t.Helper()
+	return measureNew(t, func() Locker { return l }, cfg)
+}
+
+// measureNew is measure of a Locker that is made in virtual time.
+func measureNew(t *testing.T, l func() Locker, cfg Config) (r *Result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, cfg.Validate())
+		var err error
+		r, err = newRunner(t.Context(), "test", l(), cfg, newTable(cfg), time.Now).run(t.Context())
+		require.NoError(t, err)
+		requireJSON(t, r)
+	})
+	return r
+}
+
 // requireJSON requires that a Result can be written: no NaN, no null array.
 func requireJSON(t *testing.T, res *Result) {
 	t.Helper()
@@ -56,33 +75,31 @@ func requireSums(t *testing.T, res *Result) {
 func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
 	l := slow{acquire: takes(3 * time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 4, Duration: 4001500 * time.Microsecond, Warmup: 2 * time.Second, TTL: time.Second}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.NoError(t, err)
-		require.Equal(t, Valid{OK: true, Reasons: []Reason{}}, r.Valid)
-		require.InDelta(t, 1000, r.ThroughputPerS, 2)
-		require.InDelta(t, 4.0015, r.DurationS, 1e-6)
-		require.InDelta(t, 4000, r.Totals.Acquired, 8)
-		require.Equal(t, r.Totals.Started, r.Totals.Offered)
-		require.InDelta(t, r.Totals.Acquired, r.Totals.Started, 4)
-		require.Equal(t, r.Latency[CycleTime].Count, r.Totals.Acquired)
-		require.InEpsilon(t, 3e6, r.Latency[AcquireTime].Mean, 0.001)
-		require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].P["50"], 0.001)
-		require.InEpsilon(t, 4e6, r.Latency[CycleTime].P["99.99"], 0.001)
-		require.Equal(t, r.Latency[AcquireTime], r.Latency[AcquireTime])
-		require.Nil(t, r.Latency[ResponseTime])
-		require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
-		require.EqualValues(t, 3*ms, r.Fairness.MaxWaitNs)
-		require.Len(t, r.Series, 4)
-		var cycles int64
-		for i, p := range r.Series {
-			require.InDelta(t, i+1, p.TS, 0.0016)
-			cycles += p.Cycles
-		}
-		require.Equal(t, r.Latency[CycleTime].Count, cycles+r.Drain.Cycles)
-		require.InDelta(t, 4.004, r.Drain.TS, 1e-6)
-		require.EqualValues(t, 4, r.Drain.Cycles, "one of each worker, and in no rate")
-		require.InDelta(t, 1000, r.AcquiredPerS, 2)
-	})
+	r := measure(t, l, cfg)
+	require.Equal(t, Valid{OK: true, Reasons: []Reason{}}, r.Valid)
+	require.InDelta(t, 1000, r.ThroughputPerS, 2)
+	require.InDelta(t, 4.0015, r.DurationS, 1e-6)
+	require.InDelta(t, 4000, r.Totals.Acquired, 8)
+	require.Equal(t, r.Totals.Started, r.Totals.Offered)
+	require.InDelta(t, r.Totals.Acquired, r.Totals.Started, 4)
+	require.Equal(t, r.Latency[CycleTime].Count, r.Totals.Acquired)
+	require.InEpsilon(t, 3e6, r.Latency[AcquireTime].Mean, 0.001)
+	require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].P["50"], 0.001)
+	require.InEpsilon(t, 4e6, r.Latency[CycleTime].P["99.99"], 0.001)
+	require.Equal(t, r.Latency[AcquireTime], r.Latency[AcquireTime])
+	require.Nil(t, r.Latency[ResponseTime])
+	require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
+	require.EqualValues(t, 3*ms, r.Fairness.MaxWaitNs)
+	require.Len(t, r.Series, 4)
+	var cycles int64
+	for i, p := range r.Series {
+		require.InDelta(t, i+1, p.TS, 0.0016)
+		cycles += p.Cycles
+	}
+	require.Equal(t, r.Latency[CycleTime].Count, cycles+r.Drain.Cycles)
+	require.InDelta(t, 4.004, r.Drain.TS, 1e-6)
+	require.EqualValues(t, 4, r.Drain.Cycles, "one of each worker, and in no rate")
+	require.InDelta(t, 1000, r.AcquiredPerS, 2)
 }
 
 func TestWarmupLeavesNoTrace(t *testing.T) {
@@ -96,34 +113,31 @@ func TestWarmupLeavesNoTrace(t *testing.T) {
 		return nil
 	}}
 	cfg := Config{Workers: 1, Duration: time.Second, Warmup: 1500 * time.Millisecond, TTL: time.Second}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Zero(t, r.Totals.Errors)
-		require.InEpsilon(t, 1e6, r.Latency[CycleTime].Max, 0.001)
-		require.EqualValues(t, ms, r.Fairness.MaxWaitNs)
-		require.Equal(t, []string{"acquire: cold"}, r.ErrorSamples)
-	})
+	r := measure(t, l, cfg)
+	require.Zero(t, r.Totals.Errors)
+	require.InEpsilon(t, 1e6, r.Latency[CycleTime].Max, 0.001)
+	require.EqualValues(t, ms, r.Fairness.MaxWaitNs)
+	require.Equal(t, []string{"acquire: cold"}, r.ErrorSamples)
 }
 
 func TestHoldAndThinkAreNotLatency(t *testing.T) {
 	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Hold: Fixed(3 * time.Millisecond), Think: Fixed(5 * time.Millisecond)}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.InDelta(t, 100, r.ThroughputPerS, 1)
-		require.InEpsilon(t, 2e6, r.Latency[CycleTime].Max, 0.001)
-		require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].Max, 0.001)
-	})
+	r := measure(t, l, cfg)
+	require.InDelta(t, 100, r.ThroughputPerS, 1)
+	require.InEpsilon(t, 2e6, r.Latency[CycleTime].Max, 0.001)
+	require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].Max, 0.001)
 }
 
 func TestLongHoldIsReleasedWhenTheRunEnds(t *testing.T) {
 	l := newLeases(1, time.Millisecond)
 	cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Hour, Hold: Fixed(time.Hour), KeyPrefix: "k"}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.EqualValues(t, 2, r.Totals.Acquired)
-		require.Zero(t, r.Latency[CycleTime].Count)
-		require.InDelta(t, 1, r.DurationS, 1e-6)
-		require.Empty(t, l.held["k0"])
-		require.Empty(t, l.held["k1"])
-	})
+	r := measure(t, l, cfg)
+	require.EqualValues(t, 2, r.Totals.Acquired)
+	require.Zero(t, r.Latency[CycleTime].Count)
+	require.InDelta(t, 1, r.DurationS, 1e-6)
+	require.Empty(t, l.held["k0"])
+	require.Empty(t, l.held["k1"])
 }
 
 func TestOutcomesAreToldApart(t *testing.T) {
@@ -143,20 +157,18 @@ func TestOutcomesAreToldApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Second, Wait: c.wait, Op: Try}
-			virtual(t, nil, slow{acquire: c.acquire}, cfg, func(t *testing.T, r *Result, err error) {
-				require.NoError(t, err)
-				n := c.want(r.Totals)
-				require.InDelta(t, 2*c.perS, n, 2)
-				require.Equal(t, n, r.Totals.Refused+r.Totals.Timeouts+r.Totals.Errors, "nothing else")
-				require.InDelta(t, n, r.Totals.Started, 2)
-				if c.sample == "" {
-					require.Empty(t, r.ErrorSamples)
-					require.Equal(t, []Reason{{Kind: ReasonNothing}}, r.Valid.Reasons)
-				} else {
-					require.Equal(t, []string{c.sample}, r.ErrorSamples)
-					require.Equal(t, []Reason{{ReasonNothing, c.sample}}, r.Valid.Reasons)
-				}
-			})
+			r := measure(t, slow{acquire: c.acquire}, cfg)
+			n := c.want(r.Totals)
+			require.InDelta(t, 2*c.perS, n, 2)
+			require.Equal(t, n, r.Totals.Refused+r.Totals.Timeouts+r.Totals.Errors, "nothing else")
+			require.InDelta(t, n, r.Totals.Started, 2)
+			if c.sample == "" {
+				require.Empty(t, r.ErrorSamples)
+				require.Equal(t, []Reason{{Kind: ReasonNothing}}, r.Valid.Reasons)
+			} else {
+				require.Equal(t, []string{c.sample}, r.ErrorSamples)
+				require.Equal(t, []Reason{{ReasonNothing, c.sample}}, r.Valid.Reasons)
+			}
 		})
 	}
 }
@@ -164,10 +176,9 @@ func TestOutcomesAreToldApart(t *testing.T) {
 func TestNoPauseAfterARefusalWithThinkTimeOrARate(t *testing.T) {
 	for _, cfg := range []Config{{Think: Fixed(2 * time.Millisecond)}, {Rate: 500, Arrivals: ArrivalsUniform}} {
 		cfg.Workers, cfg.Duration, cfg.TTL, cfg.Op = 1, time.Second, time.Second, Try
-		virtual(t, nil, slow{acquire: fails(ErrRefused)}, cfg, func(t *testing.T, r *Result, err error) {
-			require.InDelta(t, 500, r.Totals.Refused, 1)
-			require.Zero(t, r.Totals.Late)
-		})
+		r := measure(t, slow{acquire: fails(ErrRefused)}, cfg)
+		require.InDelta(t, 500, r.Totals.Refused, 1)
+		require.Zero(t, r.Totals.Late)
 	}
 }
 
@@ -176,11 +187,10 @@ func TestAnAcquireThatNeverGotItsLockSaysWhy(t *testing.T) {
 	l := slow{acquire: func(ctx context.Context) error { <-ctx.Done(); return errors.Join(young, ctx.Err()) }}
 	for _, wait := range []time.Duration{0, 10 * time.Millisecond} { // cut off by the end of the run, timed out
 		cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Second, Wait: wait}
-		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-			require.Zero(t, r.Totals.Errors)
-			require.Len(t, r.Valid.Reasons, 1)
-			require.Contains(t, r.Valid.String(), "nothing was acquired: one master is young; context")
-		})
+		r := measure(t, l, cfg)
+		require.Zero(t, r.Totals.Errors)
+		require.Len(t, r.Valid.Reasons, 1)
+		require.Contains(t, r.Valid.String(), "nothing was acquired: one master is young; context")
 	}
 }
 
@@ -254,10 +264,9 @@ func TestNothingIsForgottenThatEndedAfterTheWarmUp(t *testing.T) {
 func TestWaitOfOneCallDoesNotCutTheNext(t *testing.T) {
 	l := slow{acquire: takes(8 * time.Millisecond)}
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Wait: 10 * time.Millisecond}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Zero(t, r.Totals.Timeouts)
-		require.InDelta(t, 125, r.Totals.Acquired, 1)
-	})
+	r := measure(t, l, cfg)
+	require.Zero(t, r.Totals.Timeouts)
+	require.InDelta(t, 125, r.Totals.Acquired, 1)
 }
 
 // failingRelease counts its releases as errors, not as cycles.
@@ -268,22 +277,20 @@ func (failingRelease) Release(context.Context) error                            
 
 func TestFailedReleaseIsAnErrorAndNoCycle(t *testing.T) {
 	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second}
-	virtual(t, nil, failingRelease{}, cfg, func(t *testing.T, r *Result, err error) {
-		require.InDelta(t, 1000, r.Totals.Errors, 1)
-		require.Equal(t, r.Totals.Errors, r.Totals.Acquired)
-		require.Zero(t, r.ThroughputPerS)
-		require.Equal(t, []string{"release: gone"}, r.ErrorSamples)
-	})
+	r := measure(t, failingRelease{}, cfg)
+	require.InDelta(t, 1000, r.Totals.Errors, 1)
+	require.Equal(t, r.Totals.Errors, r.Totals.Acquired)
+	require.Zero(t, r.ThroughputPerS)
+	require.Equal(t, []string{"release: gone"}, r.ErrorSamples)
 }
 
 func TestWaitersCutOffByTheEndOfTheDrainAreUnfinished(t *testing.T) {
 	cfg := Config{Workers: 3, Duration: time.Second, TTL: time.Second}
-	virtual(t, nil, slow{acquire: hangs}, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, Totals{Offered: 3, Started: 3, Unfinished: 3, Failed: 3}, r.Totals)
-		require.InDelta(t, 2*time.Second, r.Fairness.MaxWaitNs, 1e6, "a drain is no longer than the run")
-		require.EqualValues(t, 3, r.Drain.Unfinished)
-		require.Empty(t, r.ErrorSamples)
-	})
+	r := measure(t, slow{acquire: hangs}, cfg)
+	require.Equal(t, Totals{Offered: 3, Started: 3, Unfinished: 3, Failed: 3}, r.Totals)
+	require.InDelta(t, 2*time.Second, r.Fairness.MaxWaitNs, 1e6, "a drain is no longer than the run")
+	require.EqualValues(t, 3, r.Drain.Unfinished)
+	require.Empty(t, r.ErrorSamples)
 }
 
 func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
@@ -355,29 +362,27 @@ func TestPanicOfTheLockerEndsTheRun(t *testing.T) {
 func TestOpenLoopMeetsItsRate(t *testing.T) {
 	l := slow{acquire: takes(2 * time.Millisecond), release: time.Millisecond}
 	cfg := Config{Workers: 20, Rate: 1000, Arrivals: ArrivalsUniform, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.True(t, r.Valid.OK, r.Valid.Reasons)
-		require.InDelta(t, 2000, r.Totals.Offered, 1)
-		require.Equal(t, r.Totals.Offered, r.Totals.Started)
-		require.InDelta(t, 1000, r.ThroughputPerS, 3)
-		require.InEpsilon(t, 2e6, r.Latency[ResponseTime].P["99"], 0.001)
-		require.InEpsilon(t, 2e6, r.Latency[AcquireTime].P["99"], 0.001)
-	})
+	r := measure(t, l, cfg)
+	require.True(t, r.Valid.OK, r.Valid.Reasons)
+	require.InDelta(t, 2000, r.Totals.Offered, 1)
+	require.Equal(t, r.Totals.Offered, r.Totals.Started)
+	require.InDelta(t, 1000, r.ThroughputPerS, 3)
+	require.InEpsilon(t, 2e6, r.Latency[ResponseTime].P["99"], 0.001)
+	require.InEpsilon(t, 2e6, r.Latency[AcquireTime].P["99"], 0.001)
 }
 
 func TestRateThatCannotBeMetIsSaid(t *testing.T) {
 	// Two workers at 10 ms a cycle: 200/s of the 400/s.
 	l := slow{acquire: takes(10 * time.Millisecond)}
 	cfg := Config{Workers: 2, Rate: 400, Arrivals: ArrivalsUniform, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.False(t, r.Valid.OK)
-		require.Contains(t, r.Valid.Reasons[0].String(), "rate not met: offered 400.0/s, started 20")
-		require.Equal(t, ReasonBacklog, r.Valid.Reasons[1].Kind)
-		require.InDelta(t, 800, r.Totals.Offered, 1)
-		require.InDelta(t, 400, r.Totals.Started, 4)
-		require.InDelta(t, 200, r.ThroughputPerS, 4, "the warm-up's backlog is not worked off in the measured time")
-		require.Greater(t, r.Latency[ResponseTime].Max, 900*ms)
-	})
+	r := measure(t, l, cfg)
+	require.False(t, r.Valid.OK)
+	require.Contains(t, r.Valid.Reasons[0].String(), "rate not met: offered 400.0/s, started 20")
+	require.Equal(t, ReasonBacklog, r.Valid.Reasons[1].Kind)
+	require.InDelta(t, 800, r.Totals.Offered, 1)
+	require.InDelta(t, 400, r.Totals.Started, 4)
+	require.InDelta(t, 200, r.ThroughputPerS, 4, "the warm-up's backlog is not worked off in the measured time")
+	require.Greater(t, r.Latency[ResponseTime].Max, 900*ms)
 }
 
 func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
@@ -408,10 +413,9 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 
 func TestAuditOfARunCatchesALockThatGrantsTwice(t *testing.T) {
 	cfg := Config{Workers: 4, Keys: 2, Dist: Uniform(), Duration: time.Second, TTL: time.Second, Hold: Fixed(time.Millisecond)}
-	virtual(t, nil, newLeases(2, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
-		require.Positive(t, r.Totals.Acquired)
-		require.Positive(t, r.Safety.Overlaps)
-	})
+	r := measure(t, newLeases(2, time.Millisecond), cfg)
+	require.Positive(t, r.Totals.Acquired)
+	require.Positive(t, r.Safety.Overlaps)
 }
 
 func TestAuditOfARunIsSilentForReleasedLocks(t *testing.T) {
@@ -425,10 +429,9 @@ func TestAuditOfARunIsSilentForReleasedLocks(t *testing.T) {
 func TestAuditOfARunIsSilentForExpiringLeases(t *testing.T) {
 	// Every hold outlives its lease by far, so the next holder is correct.
 	cfg := Config{Workers: 8, Keys: 2, Dist: Uniform(), Duration: 500 * time.Millisecond, TTL: 2 * time.Millisecond, Hold: Fixed(5 * time.Millisecond)}
-	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
-		require.Positive(t, r.Totals.Acquired)
-		require.Zero(t, r.Safety.Overlaps)
-	})
+	r := measure(t, newLeases(1, time.Millisecond), cfg)
+	require.Positive(t, r.Totals.Acquired)
+	require.Zero(t, r.Safety.Overlaps)
 	r, err := Run(t.Context(), "leases", newLeases(1, 100*time.Microsecond), cfg)
 	require.NoError(t, err)
 	require.Greater(t, r.Totals.Acquired, int64(50))
@@ -439,39 +442,37 @@ func TestProgressComesWithEachPhaseAndOnceASecondAndEndsWithTheResult(t *testing
 	var got []Progress
 	cfg := Config{Workers: 1, Warmup: 2 * time.Second, Duration: 3 * time.Second, TTL: time.Second}
 	cfg.Progress = func(p Progress) { got = append(got, p) }
-	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-		require.Len(t, got, 6)
-		for i, want := range []Progress{
-			{Warmup: true, Total: cfg.Warmup},
-			{Warmup: true, Total: cfg.Warmup, Elapsed: time.Second},
-			{Total: cfg.Duration},
-			{Total: cfg.Duration, Elapsed: time.Second},
-			{Total: cfg.Duration, Elapsed: 2 * time.Second},
-			{Total: cfg.Duration, Elapsed: 3 * time.Second, Result: r},
-		} {
-			cycles := 0
-			if want.Elapsed > 0 {
-				cycles = 1000
-			}
-			require.InDelta(t, cycles, got[i].Point.Cycles, 2, i)
-			counted := 0 // in the last call, the result has them
-			if !want.Warmup && want.Result == nil {
-				counted = int(want.Elapsed/time.Second) * 1000
-			}
-			require.InDelta(t, counted, got[i].Totals.Acquired, 3, i)
-			want.Impl, want.Round, want.Point, want.Totals = "test", 1, got[i].Point, got[i].Totals
-			require.Equal(t, want, got[i], i)
+	r := measure(t, slow{acquire: takes(time.Millisecond)}, cfg)
+	require.Len(t, got, 6)
+	for i, want := range []Progress{
+		{Warmup: true, Total: cfg.Warmup},
+		{Warmup: true, Total: cfg.Warmup, Elapsed: time.Second},
+		{Total: cfg.Duration},
+		{Total: cfg.Duration, Elapsed: time.Second},
+		{Total: cfg.Duration, Elapsed: 2 * time.Second},
+		{Total: cfg.Duration, Elapsed: 3 * time.Second, Result: r},
+	} {
+		cycles := 0
+		if want.Elapsed > 0 {
+			cycles = 1000
 		}
-	})
+		require.InDelta(t, cycles, got[i].Point.Cycles, 2, i)
+		counted := 0 // in the last call, the result has them
+		if !want.Warmup && want.Result == nil {
+			counted = int(want.Elapsed/time.Second) * 1000
+		}
+		require.InDelta(t, counted, got[i].Totals.Acquired, 3, i)
+		want.Impl, want.Round, want.Point, want.Totals = "test", 1, got[i].Point, got[i].Totals
+		require.Equal(t, want, got[i], i)
+	}
 }
 
 func TestSlowProgressDoesNotDelayTheLoad(t *testing.T) {
 	cfg := Config{Workers: 1, Duration: 10 * time.Second, TTL: time.Second}
 	cfg.Progress = func(Progress) { time.Sleep(4 * time.Second) }
-	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-		require.Len(t, r.Series, 10)
-		require.InDelta(t, 10, r.DurationS, 1e-6)
-	})
+	r := measure(t, slow{acquire: takes(time.Millisecond)}, cfg)
+	require.Len(t, r.Series, 10)
+	require.InDelta(t, 10, r.DurationS, 1e-6)
 }
 
 func TestRunRefusesABadConfigBeforeAnything(t *testing.T) {

@@ -276,27 +276,23 @@ func crowded(op Op) Config {
 func TestAuditOfARunSeesWhatReadersAndWritersMustNot(t *testing.T) {
 	for _, broken := range []string{"", "intrudes", "joins", "forgets"} {
 		c := newCrowd(broken)
-		virtual(t, nil, c, crowded(ReadWrite(80)), func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.Equal(t, broken != "", r.Safety.Violated(), broken)
-			require.Zero(t, r.Safety.FenceViolations)
-			require.Greater(t, c.most, 2, "readers at once")
-			require.InEpsilon(t, 0.2, float64(r.Totals.Fenced)/float64(r.Totals.Acquired), 0.2, "the writers")
-			require.Positive(t, r.Latency[HandoverTime].Count)
-			require.LessOrEqual(t, r.Latency[HandoverTime].Count, r.Totals.Fenced, "to writers only")
-		})
+		r := measure(t, c, crowded(ReadWrite(80)))
+		require.Equal(t, broken != "", r.Safety.Violated(), broken)
+		require.Zero(t, r.Safety.FenceViolations)
+		require.Greater(t, c.most, 2, "readers at once")
+		require.InEpsilon(t, 0.2, float64(r.Totals.Fenced)/float64(r.Totals.Acquired), 0.2, "the writers")
+		require.Positive(t, r.Latency[HandoverTime].Count)
+		require.LessOrEqual(t, r.Latency[HandoverTime].Count, r.Totals.Fenced, "to writers only")
 	}
 	c := newCrowd("joins")
-	virtual(t, nil, c, crowded(ReadWrite(100)), func(t *testing.T, r *Result, err error) {
-		require.False(t, r.Safety.Violated(), "nobody writes")
-		require.Zero(t, r.Totals.Fenced)
-		require.Nil(t, r.Latency[HandoverTime])
-		require.Nil(t, r.Latency[UncontendedTime])
-	})
-	virtual(t, nil, newCrowd(""), crowded(ReadWrite(0)), func(t *testing.T, r *Result, err error) {
-		require.False(t, r.Safety.Violated())
-		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
-	})
+	r := measure(t, c, crowded(ReadWrite(100)))
+	require.False(t, r.Safety.Violated(), "nobody writes")
+	require.Zero(t, r.Totals.Fenced)
+	require.Nil(t, r.Latency[HandoverTime])
+	require.Nil(t, r.Latency[UncontendedTime])
+	r = measure(t, newCrowd(""), crowded(ReadWrite(0)))
+	require.False(t, r.Safety.Violated())
+	require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
 }
 
 // With one worker in each process, the two sides of an overlap are in two processes.
@@ -443,12 +439,10 @@ func (p permits) AcquirePermit(ctx context.Context, name string, _ int, ttl time
 
 func TestAuditOfARunSeesOneHolderTooMany(t *testing.T) {
 	for slots, violated := range map[int]bool{2: false, 3: false, 4: true} {
-		virtual(t, nil, permits{newLeases(slots, time.Millisecond)}, crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.Equal(t, violated, r.Safety.Violated(), slots)
-			require.Greater(t, r.Totals.Acquired, int64(500))
-			require.Nil(t, r.Latency[HandoverTime], "nobody hands over to a certain one")
-		})
+		r := measure(t, permits{newLeases(slots, time.Millisecond)}, crowded(Permit(3)))
+		require.Equal(t, violated, r.Safety.Violated(), slots)
+		require.Greater(t, r.Totals.Acquired, int64(500))
+		require.Nil(t, r.Latency[HandoverTime], "nobody hands over to a certain one")
 	}
 }
 
@@ -544,18 +538,14 @@ func TestAuditForgivesTheFenceOfAPermitThatSleptThroughItsLease(t *testing.T) {
 
 func TestAuditOfARunComparesTheFencesOfASlot(t *testing.T) {
 	for broken, violated := range map[int]bool{-1: false, 0: true, 2: true} {
-		virtual(t, nil, newFencedPermits(broken), crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
-			require.NoError(t, err)
-			require.Equal(t, violated, r.Safety.FenceViolations > 0, broken)
-			require.Zero(t, r.Safety.Overlaps)
-			require.Positive(t, r.Totals.Fenced)
-			require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
-		})
+		r := measure(t, newFencedPermits(broken), crowded(Permit(3)))
+		require.Equal(t, violated, r.Safety.FenceViolations > 0, broken)
+		require.Zero(t, r.Safety.Overlaps)
+		require.Positive(t, r.Totals.Fenced)
+		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
 	}
-	virtual(t, nil, permits{newFencedLeases(growing).leases}, crowded(Permit(3)), func(t *testing.T, r *Result, err error) {
-		require.NoError(t, err)
-		require.Zero(t, r.Totals.Fenced, "of which slot is unknown")
-	})
+	r := measure(t, permits{newFencedLeases(growing).leases}, crowded(Permit(3)))
+	require.Zero(t, r.Totals.Fenced, "of which slot is unknown")
 }
 
 func TestPartsCompareTheFencesOfASlotWithEachOther(t *testing.T) {

@@ -30,9 +30,8 @@ func TestARunThatLooksForOverlapsNeedsNoExactFiguresButHolds(t *testing.T) {
 		51 * time.Millisecond:  `^\[too few operations: 5[0-3] are no base for an audit\]$`,
 	} {
 		cfg := Config{Workers: 1, Duration: duration, TTL: time.Second, History: 10}
-		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-			require.Regexp(t, want, fmt.Sprint(r.Valid.Reasons))
-		})
+		r := measure(t, l, cfg)
+		require.Regexp(t, want, fmt.Sprint(r.Valid.Reasons))
 	}
 }
 
@@ -66,13 +65,11 @@ func TestATimeInWhichNothingIsAcquiredIsNotValid(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var l slow
 			cfg := Config{Workers: 2, Hold: Span{}, Duration: 20 * time.Second, TTL: time.Second, Outages: c.outages, Begin: begin(&l, c.outage)}
-			virtual(t, nil, &l, cfg, func(t *testing.T, r *Result, err error) {
-				require.NoError(t, err)
-				require.Equal(t, c.want == "", r.Valid.OK, r.Valid.Reasons)
-				if c.want != "" {
-					require.Contains(t, r.Valid.Reasons[0].String(), c.want)
-				}
-			})
+			r := measure(t, &l, cfg)
+			require.Equal(t, c.want == "", r.Valid.OK, r.Valid.Reasons)
+			if c.want != "" {
+				require.Contains(t, r.Valid.Reasons[0].String(), c.want)
+			}
 		})
 	}
 }
