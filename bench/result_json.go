@@ -203,6 +203,9 @@ type Band struct {
 	ToS    float64 `json:"to_s"` // FromS for an event without length
 }
 
+// Crash is the Kind of a Band that kills a process: what that did since its last report is not counted.
+const Crash = "crash"
+
 // SLO is one objective and the run's verdict on it.
 type SLO struct {
 	Text   string  `json:"text"`  // acquire.response.p99<5ms

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
@@ -40,8 +39,7 @@ type adviseFlags struct {
 // measuredBy are the flags that describe a measurement.
 var measuredBy = []string{"masters", "local", "new-masters", "duration"}
 
-func adviseCommand() *cobra.Command {
-	var f adviseFlags
+func adviseCommand(f *adviseFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise [RESULT.json]",
 		Short: "Say how to set TTL, MaxTTL and MasterTimeout, and what may still be lost",
@@ -91,7 +89,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	defer out.close()
 	doc, m, err := f.measured(cmd, file)
 	if err == nil {
-		err = f.size(cmd, doc, m, file)
+		err = f.size(doc, m, file)
 	}
 	if err != nil {
 		return named(file, err)
@@ -132,11 +130,11 @@ func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Load.Duration < adviseLeast || p.Load.Duration > longestWatch {
-		return nil, usage.Errorf("--duration must be %s to %s, got %s", adviseLeast, longestWatch, p.Load.Duration)
+	if p.Duration < adviseLeast || p.Duration > longestWatch {
+		return nil, usage.Errorf("--duration must be %s to %s, got %s", adviseLeast, longestWatch, p.Duration)
 	}
 	ctx := cmd.Context()
-	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Load.Warmup+p.Load.Duration)
+	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Warmup+p.Duration)
 	doc, err := session.Measure(ctx, p, cmd.ErrOrStderr(), session.Rounds(p))
 	if doc == nil || len(doc.Results) == 0 {
 		return nil, interruptedOr(ctx, err)
@@ -155,31 +153,27 @@ func fromProcess(file string) (*result.Document, sizing.Measured, error) {
 		return nil, sizing.Measured{}, errGroups
 	}
 	doc := result.NewDocument(result.Config{
-		Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters,
-		Command: "advise", Target: masters.Given, Fencing: p.Fencing,
+		Settings: result.Settings{Impls: []string{adviseImpl}, Rounds: 1, Engine: result.Engine{Fencing: p.Fencing}},
+		Masters:  p.Masters, Command: "advise", Target: result.Given,
 	}, nil)
 	doc.Env = result.Env{}
 	m, err := sizing.FromProcess(p)
 	return &doc, m, err
 }
 
-// size puts the advice and its arguments into the document.
-func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, file string) error {
+// size puts the advice and what was asked into the document.
+func (f *adviseFlags) size(doc *result.Document, m sizing.Measured, file string) error {
 	if f.ask.Hold == nil && m.Holds.Empty() && m.Renewed.Empty() {
 		return fmt.Errorf("%w: give --hold, or measure a load that holds locks (lockbench run --hold) or your process (engine.Config.Measure)", sizing.ErrNoHolds)
 	}
-	a := &result.Advice{Ask: f.ask, Sizes: sizing.Size(m, f.ask)}
+	a := &result.Advice{Ask: f.ask, Sizes: sizing.Size(m, f.ask), From: f.from}
 	if a.Lacks != "" {
 		return fmt.Errorf("%w: %s", sizing.ErrTooLittle, a.Lacks)
 	}
 	if a.Advised() && (file != "-" || f.ask.Hold != nil) {
 		a.Try = plan.Trial(doc.Config, a, file)
 	}
-	var but []string
-	if file != "" { // it was measured before
-		but = measuredBy
-	}
-	a.Args, doc.Advice = plan.Arguments(cmd.Flags(), but...), a
+	doc.Advice = a
 	return nil
 }
 

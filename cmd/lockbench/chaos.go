@@ -34,15 +34,11 @@ const (
 	restPause = 1200 * time.Millisecond
 )
 
-// chaosFlags has the load's flags, with other defaults, and the faults.
-type chaosFlags struct {
-	load    plan.Flags
-	kinds   []string
-	history string
-}
+// chaosFlags are some flags of a load, with other defaults, and those of the faults.
+type chaosFlags struct{ *plan.Flags }
 
-func chaosCommand() *cobra.Command {
-	var f chaosFlags
+func chaosCommand(load *plan.Flags) *cobra.Command {
+	f := chaosFlags{load}
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Try to make two hold one lock: many holders, few keys, failing masters and clients",
@@ -71,15 +67,15 @@ history.`,
   lockbench chaos --impl muxlock,redsync-rueidis
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
 		Args: usage.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, f) },
 	}
 	f.declare(cmd.Flags())
 	return cmd
 }
 
-func (f *chaosFlags) declare(to *pflag.FlagSet) {
+func (f chaosFlags) declare(to *pflag.FlagSet) {
 	load := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.load.Declare(load, "muxlock", 1, few...)
+	f.Declare(load, "muxlock", 1, few...)
 	plan.Preset(load, map[string]string{
 		"workers": "16", "procs": strconv.Itoa(min(2, maxChaosProcs)), "keys": "8", "hold": "lognormal:10ms,1.5", "duration": "30s", "ttl": "500ms",
 		"warmup": "0s", "probe-every": "0s", "fencing": "true",
@@ -90,11 +86,11 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 	load.Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
 	plan.Borrow(to, load, "impl", "local", "server")
 	plan.Declare(to, plan.OfFaults, func(fs *pflag.FlagSet) {
-		fs.StringSliceVar(&f.kinds, "faults", nil, "kinds to draw from (default: those that the locks are to survive)")
+		fs.StringSliceVar(&f.FaultKinds, "faults", nil, "kinds to draw from (default: those that the locks are to survive)")
 	})
 	plan.Borrow(to, load, "op", "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
 	plan.Declare(to, plan.OfOutput, func(fs *pflag.FlagSet) {
-		fs.StringVar(&f.history, "history", "", "where to write the events around a violation; empty = lockbench-history-SEED.ndjson")
+		fs.StringVar(&f.Settings.History, "history", "", "where to write the events around a violation; empty = lockbench-history-SEED.ndjson")
 	})
 	plan.Borrow(to, load, "output", "out", "html", "quiet")
 }
@@ -103,11 +99,11 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
 
 // plan checks the command line and draws the faults.
-func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
+func (f chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	if op := fs.Lookup("op").Value.String(); op == bench.Hold.String() {
 		return nil, usage.Errorf("--op %s cannot be used with chaos, whose workers share names: nobody else gets a name while it is held", op)
 	}
-	p, err := f.load.Plan("chaos", fs)
+	p, err := f.Plan("chaos", fs)
 	if err != nil {
 		return nil, err
 	}
@@ -115,47 +111,43 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 		return nil, err
 	}
 	if !fs.Changed("faults") {
-		_ = fs.Set("faults", strings.Join(survived(p), ",")) // a list takes any text
+		p.FaultKinds = survived(p)
 	}
-	kinds, err := faults.ParseKinds(f.kinds)
+	kinds, err := faults.ParseKinds(p.FaultKinds)
 	if err != nil {
 		return nil, usage.Errorf("--faults %w", err)
 	}
-	if p.Load.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.NeedsClients) {
-		return nil, usage.Errorf("--faults %s needs --procs 2 or more", strings.Join(f.kinds, ","))
+	if p.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.NeedsClients) {
+		return nil, usage.Errorf("--faults %s needs --procs 2 or more", strings.Join(p.FaultKinds, ","))
 	}
-	if !p.Engine.Fencing {
-		_ = fs.Set("fencing", "false") // for Arguments; a bool takes it
+	if p.Settings.History == "" {
+		p.Settings.History = fmt.Sprintf("lockbench-history-%d.ndjson", p.Seed)
 	}
-	p.FaultKinds, p.Args = f.kinds, plan.Arguments(fs)
-	if p.History = f.history; p.History == "" {
-		p.History = fmt.Sprintf("lockbench-history-%d.ndjson", p.Load.Seed)
+	if dir, err := os.Stat(filepath.Dir(p.Settings.History)); err != nil || !dir.IsDir() {
+		return nil, usage.Errorf("--history: no folder %s", filepath.Dir(p.Settings.History))
 	}
-	if dir, err := os.Stat(filepath.Dir(p.History)); err != nil || !dir.IsDir() {
-		return nil, usage.Errorf("--history: no folder %s", filepath.Dir(p.History))
-	}
-	rest := p.Load.TTL + restPause
-	p.Load.Dist, p.Load.History, p.Engine.MaxTTL = bench.Uniform(), historyPerKey, p.Load.TTL
-	if err := p.Load.Validate(); err != nil {
+	rest := p.TTL + restPause
+	p.Dist, p.Config.History, p.MaxTTL = bench.Uniform(), historyPerKey, p.TTL
+	if err := p.Validate(); err != nil {
 		return nil, usage.Error{Err: err}
 	}
 	atOnce := max(1, (p.Masters.Count-1)/2)
 	p.MajorityServes = p.Masters.Count > 2 // one or two masters have no majority without the faulty one
-	if p.Engine.Fencing {
+	if p.Fencing {
 		// A master that lost its data needs the registers of a majority of other masters to
 		// be admitted. On a busy machine that takes longer than rest, and a lost majority
 		// would stay lost.
 		atOnce, rest = 1, 2*rest
 	}
 	p.Faults, err = faults.Lottery{
-		Run:  faults.Run{Masters: p.Masters.Count, Clients: p.Load.Procs, Duration: p.Load.Duration},
-		Seed: p.Load.Seed, Kinds: kinds, AtOnce: atOnce, TTL: p.Load.TTL, Rest: rest,
+		Run:  faults.Run{Masters: p.Masters.Count, Clients: p.Procs, Duration: p.Duration},
+		Seed: p.Seed, Kinds: kinds, AtOnce: atOnce, TTL: p.TTL, Rest: rest,
 	}.Draw()
 	if err != nil {
 		return nil, usage.Errorf("--faults %w", err)
 	}
 	if len(p.Faults) == 0 {
-		return nil, usage.Errorf("--duration %s is too short for a fault with --ttl %s", p.Load.Duration, p.Load.TTL)
+		return nil, usage.Errorf("--duration %s is too short for a fault with --ttl %s", p.Duration, p.TTL)
 	}
 	return p, nil
 }
@@ -163,9 +155,9 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 // planImpls checks the implementations. It sets what they can do, unless the caller asks for something.
 func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 	p.Together, p.Reference = len(p.Impls) > 1, ""
-	p.Load.Kept = 1
-	if p.Together && p.Load.Procs < len(p.Impls) {
-		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Load.Procs)
+	p.Kept = 1
+	if p.Together && p.Procs < len(p.Impls) {
+		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Procs)
 	}
 	mixed := true
 	for _, name := range p.Impls {
@@ -178,14 +170,13 @@ func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 		}
 		mixed = mixed && impl.Can(mix)
 		if !impl.Can(bench.Hold) {
-			p.Load.Kept = 0
+			p.Kept = 0
 		}
 	}
 	if mixed && !fs.Changed("op") {
-		p.Load.Op = mix
-		_ = fs.Set("op", mix.String()) // for Arguments
+		p.Op = mix
 	}
-	p.Load.Wait = p.Load.TTL
+	p.Wait = p.TTL
 	return nil
 }
 
@@ -199,8 +190,8 @@ var mix = func() (op bench.Op) {
 func survived(p *plan.Plan) (names []string) {
 	for _, k := range faults.Kinds {
 		switch {
-		case k.NeedsClients() && p.Load.Procs < 2, k == faults.Blackhole && runtime.GOOS != "linux":
-		case k == faults.Replica && p.Masters.Count == 1, k.Misleads() && !p.Engine.Fencing, k.Forgets() && p.Together:
+		case k.NeedsClients() && p.Procs < 2, k == faults.Blackhole && runtime.GOOS != "linux":
+		case k == faults.Replica && p.Masters.Count == 1, k.Misleads() && !p.Fencing, k.Forgets() && p.Together:
 		default:
 			names = append(names, string(k))
 		}
@@ -208,13 +199,13 @@ func survived(p *plan.Plan) (names []string) {
 	return names
 }
 
-func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
+func executeChaos(cmd *cobra.Command, f chaosFlags) error {
 	p, err := f.plan(cmd.Flags())
 	if err != nil {
 		return err
 	}
 	if !p.Output.Quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.Load.Seed, len(p.Faults))
+		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.Seed, len(p.Faults))
 	}
 	return execute(cmd, p, procedure{
 		runs: session.Rounds(p),
@@ -222,7 +213,7 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
 			for _, r := range results {
 				if r.Safety.Violated() {
-					runErr = errors.Join(runErr, writeHistory(p.History, r))
+					runErr = errors.Join(runErr, writeHistory(p.Settings.History, r))
 				}
 			}
 			return judge(ctx, results, runErr)

@@ -39,7 +39,7 @@ func chaos(t *testing.T, line string) (doc map[string]any, faults []map[string]a
 // planned returns the plan of a command line of chaos.
 func planned(t *testing.T, line string) *plan.Plan {
 	t.Helper()
-	var f chaosFlags
+	f := chaosFlags{&plan.Flags{}}
 	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 	f.declare(fs)
 	require.NoError(t, fs.Parse(words(line)))
@@ -202,7 +202,6 @@ func TestChaosDrawsWhatTheLocksAreToSurvive(t *testing.T) {
 			want = strings.Replace(want, "blackhole,", "", 1)
 		}
 		require.Equal(t, strings.Split(want, ","), p.FaultKinds, line)
-		require.Contains(t, p.Args, "--faults="+want, line)
 	}
 }
 

@@ -56,3 +56,20 @@ func TestTheProgramHasNoTemplatesAndNoMatrices(t *testing.T) {
 	out, err = exec.Command("grep", "-rlE", `"text/template"|Set(Help|Usage|Version)Template\(`, "--include=*.go", "--exclude=*_test.go", ".").Output()
 	require.Empty(t, string(out), "%v", err)
 }
+
+// Who reads a result, or shows it, needs no lock and no server.
+func TestWhatReportImportsKnowsNoRedisClient(t *testing.T) {
+	deps := func(packages ...string) (clients []string) {
+		args := []string{"list", "-deps"}
+		for _, pkg := range packages {
+			args = append(args, internal+pkg)
+		}
+		out, err := exec.Command("go", args...).Output()
+		require.NoError(t, err)
+		return slices.DeleteFunc(strings.Fields(string(out)), func(pkg string) bool {
+			return !slices.Contains([]string{"github.com/redis/rueidis", "github.com/redis/go-redis/v9", "muxlock/engine", internal + "plan"}, pkg)
+		})
+	}
+	require.Empty(t, deps("result", "view", "text", "html", "live"))
+	require.Len(t, deps("plan"), 4, "the check sees them")
+}

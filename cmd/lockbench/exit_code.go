@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/internal/usage"
@@ -69,16 +69,14 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 // of the masters stayed up. Rivals count only when they run by themselves; package view shows
 // the others.
 func lost(p *plan.Plan, results []*bench.Result) error {
-	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) && p.MajorityStays() {
+	away := slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() })
+	if away && p.MajorityStays() || slices.ContainsFunc(p.Objectives, result.Objective.OfLoss) {
 		return nil
 	}
 	for _, r := range results {
 		n, all := r.Totals.Outlived, r.Totals.Acquired
-		judged := slices.ContainsFunc(r.SLO, func(s bench.SLO) bool {
-			return strings.HasPrefix(s.Text, "outlived") || strings.HasPrefix(s.Text, "lost_validity")
-		})
-		rival := p.Command != "run" && !strings.HasPrefix(r.Impl, "muxlock")
-		if n > 0 && !judged && !rival {
+		impl, _ := rivals.Find(r.Impl)
+		if n > 0 && (impl.Ours || p.Command == "run") {
 			return usage.Exitf(exitLost, "LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
 				nameOf(r), r.Round, units.Number(n), units.Number(all))
 		}

@@ -89,15 +89,14 @@ func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
 }
 
 func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
-	for line, want := range map[string]string{"": "--fencing", "--fencing=false": "--fencing=false", "--impl redislock": "--fencing=false"} {
-		var f chaosFlags
+	for line, want := range map[string]bool{"": true, "--fencing=false": false, "--impl redislock": false} {
+		f := chaosFlags{&plan.Flags{}}
 		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 		f.declare(fs)
 		require.NoError(t, fs.Parse(words(line)))
 		p, err := f.plan(fs)
 		require.NoError(t, err)
-		require.Equal(t, want == "--fencing", p.Engine.Fencing, line)
-		require.Contains(t, p.Args, want, "the document keeps it")
-		require.Contains(t, plan.Again(result.Document{Config: result.Config{Command: "chaos", Args: p.Args}}), want, "and can be pasted")
+		require.Equal(t, want, p.Fencing, line)
+		require.NotEqual(t, want, strings.Contains(again(result.Document{Config: result.Config{Settings: p.Settings, Command: "chaos"}}), "--fencing=false"), "and can be pasted")
 	}
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"muxlock/bench"
@@ -35,10 +33,9 @@ type highest struct {
 func highestRates(param result.SweepParam, plans []*plan.Plan) procedure {
 	h := &highest{plan: plans[0]}
 	for _, p := range plans {
-		h.rates = append(h.rates, p.Load.Rate)
+		h.rates = append(h.rates, p.Rate)
 	}
 	h.plan.Rounds = result.RateRuns
-	h.plan.Args = slices.DeleteFunc(h.plan.Args, func(arg string) bool { return strings.HasPrefix(arg, "--rounds=") })
 	s := swept(param, plans)
 	figures := s.complete
 	s.complete = func(doc *result.Document) {
@@ -68,7 +65,7 @@ func (h *highest) run(ctx context.Context, on *session.Session) (_ []*bench.Resu
 
 // try makes a run that is long enough to be judged, and counts it unless ctx ends.
 func (h *highest) try(ctx context.Context, t session.Target, round int, tried *result.RateTried) error {
-	if t.Load.Duration = h.length(t.Load.Rate); t.Load.Duration > max(longestRun, h.plan.Load.Duration) {
+	if t.Load.Duration = h.length(t.Load.Rate); t.Load.Duration > max(longestRun, h.plan.Duration) {
 		tried.Add(result.RateTooFew, -1)
 		return nil
 	}
@@ -92,7 +89,7 @@ func (h *highest) length(rate float64) time.Duration {
 	for _, o := range h.plan.Objectives {
 		needs = max(needs, o.Samples())
 	}
-	return max(h.plan.Load.Duration, time.Duration(min(spareTime*float64(needs)/rate*float64(time.Second), 1<<62)))
+	return max(h.plan.Duration, time.Duration(min(spareTime*float64(needs)/rate*float64(time.Second), 1<<62)))
 }
 
 // judge returns the verdict on a sweep. Missed rates are part of it; only one without an answer has

@@ -43,7 +43,7 @@ func TestASweepOfRatesWithObjectivesFindsTheHighest(t *testing.T) {
 	require.Contains(t, shown, "goodput&gt;=50%</th>")
 	require.Contains(t, shown, " missed</td>")
 	require.Contains(t, shown, "noop: ")
-	require.NotContains(t, plan.Again(*doc), "--rounds", "a sweep of rates makes three runs")
+	require.NotContains(t, again(*doc), "--rounds", "a sweep of rates makes three runs")
 }
 
 // runner is a lock whose runs have that result.
@@ -56,7 +56,7 @@ func (runner) Close() error                                                     
 func tried(t *testing.T, rate float64, n int64) (result.RateTried, []*bench.Result) {
 	o, err := result.ParseObjective("response.p99<5ms")
 	require.NoError(t, err)
-	h := &highest{plan: &plan.Plan{Load: bench.Config{Duration: 2 * time.Second}, Objectives: []result.Objective{o}}}
+	h := &highest{plan: &plan.Plan{Settings: result.Settings{Config: bench.Config{Duration: 2 * time.Second}}, Objectives: []result.Objective{o}}}
 	lock := runner(func(cfg bench.Config) *bench.Result {
 		s := &bench.Summary{Count: int64(cfg.Rate*cfg.Duration.Seconds()) / n, P: map[string]int64{"99": int64(time.Millisecond)}}
 		return &bench.Result{DurationS: cfg.Duration.Seconds(), Latency: bench.Latencies{bench.ResponseTime: s}, Valid: bench.Valid{OK: true}}

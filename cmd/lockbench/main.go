@@ -33,6 +33,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
@@ -99,12 +101,11 @@ func root() *cobra.Command {
 		return usage.Flag[*pflag.NotExistError](err, names)
 	})
 	groupHelp(cmd)
+	for _, load := range loads() {
+		cmd.AddCommand(load(&plan.Flags{}))
+	}
 	cmd.AddCommand(
-		runCommand(),
-		compareCommand(),
-		sweepCommand(),
-		adviseCommand(),
-		chaosCommand(),
+		adviseCommand(&adviseFlags{}),
 		reportCommand(),
 		mastersCommand(),
 	)
@@ -115,7 +116,7 @@ func root() *cobra.Command {
 func plain(err error) string {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap().Error()
-		if !strings.HasPrefix(cause, "--") {
+		if own, is := errors.AsType[*bench.ConfigError](invalid); !is || own.Flag == "" { // else it names the flag
 			cause = fmt.Sprintf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
 		}
 		return strings.Replace(err.Error(), invalid.Error(), cause, 1)

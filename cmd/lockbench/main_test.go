@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -123,7 +124,7 @@ func requireFields(t *testing.T, document string) map[string]any {
 	t.Helper()
 	var doc map[string]any
 	require.NoError(t, json.Unmarshal([]byte(document), &doc), document)
-	require.EqualValues(t, 2, doc["schema_version"])
+	require.EqualValues(t, result.SchemaVersion, doc["schema_version"])
 	for _, name := range []string{"tool", "env", "config", "results", "relative"} {
 		require.Contains(t, doc, name)
 	}

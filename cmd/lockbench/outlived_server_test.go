@@ -23,6 +23,11 @@ func TestHoldsThatOutliveTheirLeaseFailTheRun(t *testing.T) {
 func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 	kept := bench.Totals{Acquired: 10}
 	outlived := bench.Totals{Acquired: 10, Outlived: 1}
+	objectives := func(text string) []result.Objective {
+		o, err := result.ParseObjective(text)
+		require.NoError(t, err)
+		return []result.Objective{o}
+	}
 	for _, c := range []struct {
 		name string
 		plan plan.Plan
@@ -33,8 +38,9 @@ func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 		{"a late quorum, which nobody held", plan.Plan{Command: "run"}, bench.Result{Impl: "muxlock", Totals: bench.Totals{LostValidity: 3, LateQuorum: 3}}, false},
 		{"a hold", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: outlived}, true},
 		{"a lock that was kept alive", plan.Plan{Command: "run"}, bench.Result{Impl: "muxlock", Totals: outlived, Holding: &bench.Holding{Lost: 1}}, true},
-		{"judged by an objective", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "lost_validity_rate<50%", Pass: true}}}, false},
-		{"an objective about something else", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
+		{"judged by an objective", plan.Plan{Command: "run", Objectives: objectives("lost_validity_rate<50%")}, bench.Result{Impl: "redislock", Totals: outlived}, false},
+		{"judged by another objective", plan.Plan{Command: "run", Objectives: objectives("outlived==1")}, bench.Result{Impl: "redislock", Totals: outlived}, false},
+		{"an objective about something else", plan.Plan{Command: "run", Objectives: objectives("acquire.p99<1s")}, bench.Result{Impl: "redislock", Totals: outlived}, true},
 		{"a minority that fails", plan.Plan{Command: "run", Masters: plan.Masters{Count: 3}, Faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "redislock", Totals: outlived}, false},
 		{"a majority that fails", plan.Plan{Command: "run", Masters: plan.Masters{Count: 3}, Faults: []faults.Fault{{Kind: faults.Stop}, {Kind: faults.Stop, Master: 1}}}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
 		{"masters far away", plan.Plan{Command: "run", Masters: plan.Masters{Count: 3}, Faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "redislock", Totals: outlived}, true},

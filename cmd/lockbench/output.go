@@ -129,7 +129,7 @@ func writeError(err error) error {
 
 // pageOf returns the page of a document.
 func pageOf(doc result.Document) view.Page {
-	return view.New(doc, traits(doc.Config), plan.Again(doc))
+	return view.New(doc, traits(doc.Config), again(doc))
 }
 
 // format writes a document in one of reportFormats.

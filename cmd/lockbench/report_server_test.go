@@ -4,7 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 func TestAKeptResultBecomesAPage(t *testing.T) {
@@ -31,7 +32,7 @@ func TestAKeptResultBecomesAPage(t *testing.T) {
 	second, err := os.ReadFile(made)
 	require.NoError(t, err)
 	require.Equal(t, string(first), string(second))
-	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --groups 1 --op acquire-release")
+	require.Contains(t, string(first), "lockbench run --embedded 3 --workers 2 --duration 300ms --warmup 0s --seed ")
 
 	want, _, code := lockbench(t, "report", kept, "-o", "text")
 	piped, _, _ := lockbench(t, "report", kept)
@@ -122,7 +123,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 	load := []string{"--embedded", "3", "--workers", "2", "--duration", "200ms", "--warmup", "0s", "--seed", "7"}
 	for name, c := range map[string]struct{ args, want []string }{
 		"sweep": {append([]string{"sweep", "--param", "keys=1,8"}, load...),
-			[]string{"lockbench sweep --embedded 3 --impl muxlock", "--param keys=1,8", "--seed 7"}},
+			[]string{"lockbench sweep --embedded 3 --workers 2", "--param keys=1,8", "--seed 7"}},
 		"highest rate": {append([]string{"sweep", "--param", "rate=200,400", "--slo", "throughput>10"}, load...),
 			[]string{"lockbench sweep --embedded 3", "--param rate=200,400", "--slo 'throughput>10'"}},
 	} {
@@ -134,7 +135,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			require.NotEqual(t, exitUsage, code, stderr)
 			doc, err := result.ReadFile(kept)
 			require.NoError(t, err)
-			line := plan.Again(*doc)
+			line := again(*doc)
 			for _, want := range c.want {
 				require.Contains(t, line, want)
 			}
@@ -149,16 +150,23 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 }
 
 func TestTheLineOfChaosHasTheSeedInPlaceOfItsFaults(t *testing.T) {
-	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "kill"}, Faults: []string{"stop:1@1s-2s"},
-		Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}
-	var f chaosFlags
+	f := chaosFlags{&plan.Flags{}}
 	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 	f.declare(fs)
 	require.NoError(t, fs.Parse([]string{"--faults", "stop,kill", "--seed", "9"}))
 	p, err := f.plan(fs)
 	require.NoError(t, err)
-	c.Args = p.Args
-	line := plan.Again(result.Document{Config: c})
-	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,kill --op mix:acquire-release=8,try=1,extend=1 --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
-		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9 --fencing", line, "the seed draws the faults again")
+	doc := result.Document{Config: result.Config{Settings: p.Settings, Command: "chaos", Target: "local", Masters: []string{"a:1", "b:1", "c:1"}}}
+	require.Equal(t, "lockbench chaos --local 3 --faults stop,kill --op mix:acquire-release=8,try=1,extend=1 --seed 9", again(doc), "the seed draws the faults again")
+}
+
+func TestAnAdviceOnAnEarlierRunSaysBoth(t *testing.T) {
+	doc := result.Document{Config: result.Config{Settings: result.Settings{Config: bench.Config{Workers: 9}}, Command: "run", Target: "embedded", Masters: []string{"m:1"}}}
+	run := again(doc)
+	doc.Advice = &result.Advice{Ask: sizing.Ask{RTO: time.Second}}
+	require.Equal(t, run+" -o json --out result.json\nlockbench advise result.json --rto 1s", again(doc))
+	doc.Config.Command, doc.Config.Duration = "advise", 20*time.Second
+	require.Equal(t, "lockbench advise --embedded 1 --rto 1s", strings.Replace(again(doc), "--local 5 ", "", 1))
+	doc.Advice.From = "process.json"
+	require.Equal(t, "lockbench advise --from process.json --rto 1s", again(doc))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
@@ -13,8 +14,8 @@ import (
 	"muxlock/internal/usage"
 )
 
-func runCommand() *cobra.Command {
-	return loadCommand(&cobra.Command{
+func runCommand(f *plan.Flags) *cobra.Command {
+	return loadCommand(f, f.Plan, &cobra.Command{
 		Use:   "run",
 		Short: "Load one implementation and show every figure",
 		Example: `  lockbench run --workers 1024
@@ -24,8 +25,8 @@ func runCommand() *cobra.Command {
 	}, "muxlock", 1)
 }
 
-func compareCommand() *cobra.Command {
-	return loadCommand(&cobra.Command{
+func compareCommand(f *plan.Flags) *cobra.Command {
+	return loadCommand(f, f.Loads, &cobra.Command{
 		Use:   "compare",
 		Short: "Run implementations in turn and show them side by side",
 		Example: `  lockbench compare --workers 1024
@@ -35,16 +36,11 @@ func compareCommand() *cobra.Command {
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,redislock,muxlock-single,raw", 6)
 }
 
-// loadCommand gives a command the flags of a load. The command makes the rounds of that load.
-func loadCommand(cmd *cobra.Command, impls string, rounds int) *cobra.Command {
-	var f plan.Flags
+// loadCommand gives a command the flags of a load. The command makes the rounds of the plan.
+func loadCommand(f *plan.Flags, made func(string, *pflag.FlagSet) (*plan.Plan, error), cmd *cobra.Command, impls string, rounds int) *cobra.Command {
 	f.Declare(cmd.Flags(), impls, rounds, formats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		load := f.Plan
-		if cmd.Name() == "compare" {
-			load = f.Loads
-		}
-		p, err := load(cmd.Name(), cmd.Flags())
+		p, err := made(cmd.Name(), cmd.Flags())
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ func TestServersAreOfTheGivenPrograms(t *testing.T) {
 	require.NoError(t, err)
 	stdout, stderr, code := lockbench(t, "run", "--server", program, "--server", program, "--local", "3", "--duration", "300ms", "--warmup", "100ms", "-o", "json")
 	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
-	require.Contains(t, stdout, `"--server=`+program+`"`, "to repeat it")
+	require.Contains(t, stdout, `"`+program+`"`, "to repeat it")
 
 	_, stderr, code = lockbench(t, "run", "--server", "/no/such/server", "--duration", "300ms")
 	require.Equal(t, exitUsage, code)

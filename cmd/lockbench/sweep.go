@@ -15,9 +15,7 @@ import (
 	"muxlock/internal/usage"
 )
 
-func sweepCommand() *cobra.Command {
-	var f plan.Flags
-	var params []string
+func sweepCommand(f *plan.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run setting after setting, or find the highest rate that meets objectives",
@@ -29,13 +27,13 @@ func sweepCommand() *cobra.Command {
 	f.Declare(cmd.Flags(), "muxlock", 1, formats...)
 	plan.Preset(cmd.Flags(), map[string]string{"duration": "3s", "warmup": "500ms"})
 	plan.Declare(cmd.Flags(), plan.OfSweep, func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&params, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; rate with --slo: which rate is the highest that meets every objective? Up from the lowest, three runs each, of at least --duration; then smaller steps below the first that missed")
+		fs.StringArrayVar(&f.Params, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; rate with --slo: which rate is the highest that meets every objective? Up from the lowest, three runs each, of at least --duration; then smaller steps below the first that missed")
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if len(params) != 1 {
+		if len(f.Params) != 1 {
 			return usage.Errorf("sweep needs one --param")
 		}
-		return sweep(cmd, &f, params[0])
+		return sweep(cmd, f, f.Params[0])
 	}
 	return cmd
 }
@@ -60,7 +58,7 @@ func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
 		return execute(cmd, plans[0], highestRates(param, plans))
 	}
 	if !p.Output.Quiet {
-		n, each := len(plans)*p.Rounds*len(p.Impls), p.Load.Warmup+p.Load.Duration
+		n, each := len(plans)*p.Rounds*len(p.Impls), p.Warmup+p.Duration
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d runs of %s: %s\n", n, each, (time.Duration(n) * each).Round(time.Second))
 	}
 	return execute(cmd, p, swept(param, plans))

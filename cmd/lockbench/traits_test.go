@@ -6,11 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/rivals"
 )
 
 func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
-	c := result.Config{Clients: map[string]rivals.Client{"redislock": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
+	c := result.Config{Clients: map[string]result.Client{"redislock": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
 	c.Impls = []string{"muxlock", "redislock", "raw"}
 	m := traits(c)
 	require.Contains(t, m["redislock"].Caveat, "one server: the lock dies with it")

@@ -116,7 +116,7 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --local 3 --embedded 3":                     "--embedded",
 		"run --local 0":                                  "--local",
 		"run --local 70":                                 "Masters has 70",
-		"run --retry-held 2m":                            "RetryHeld",
+		"run --retry-held 2m":                            "--retry-held 2m0s is not between 0 and 1m",
 		"sweep --param ttl=10s,100ms":                    "--master-timeout",
 		"run --groups 0":                                 "--groups must be 1 to 19 with --local 5, got 0",
 		"run --local 3 --groups 34":                      "--groups must be 1 to 33 with --local 3, got 34",

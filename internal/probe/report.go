@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"muxlock/internal/quorum"
 	"muxlock/internal/stats"
 	"muxlock/internal/wallclock"
 )
@@ -15,11 +16,8 @@ type Report struct {
 	Masters []Master      // in the order of Open
 }
 
-// Row has one probe of every master, all sent at once.
-type Row struct {
-	At    time.Duration   // since the probing began
-	Trips []time.Duration // to each master and back; below 0: no answer in time
-}
+// Row has one probe of every master.
+type Row = quorum.Row
 
 // Master has the probes of one master.
 type Master struct {
@@ -40,22 +38,6 @@ type RoundTrips struct {
 	Mean  float64                  `json:"mean"`
 	Max   time.Duration            `json:"max"`
 	P     map[string]time.Duration `json:"p"` // by the names of stats.Percentiles
-}
-
-// Took returns the time until q masters had answered. It returns false if fewer answered.
-func (r Row) Took(q int) (time.Duration, bool) {
-	var room [16]time.Duration
-	answers := room[:0]
-	for _, trip := range r.Trips {
-		if trip >= 0 {
-			answers = append(answers, trip)
-		}
-	}
-	if len(answers) < q {
-		return 0, false
-	}
-	slices.Sort(answers)
-	return answers[q-1], true
 }
 
 // Trips returns the round trips of the answers of one master in some rows, ascending.

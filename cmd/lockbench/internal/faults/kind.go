@@ -37,7 +37,7 @@ const (
 	Replica   Kind = "replica"   // the next master's data replace its own; it is a master again at the end
 	Rollback  Kind = "rollback"  // started again at the end with the data of its start
 	Pause     Kind = "pause"     // SIGSTOP of a client process, then SIGCONT
-	Crash     Kind = "crash"     // SIGKILL of a client process; a new one takes its place
+	Crash     Kind = bench.Crash // SIGKILL of a client process; a new one takes its place
 )
 
 // Kinds has all kinds, in the order of the documentation.

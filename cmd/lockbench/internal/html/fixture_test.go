@@ -109,13 +109,15 @@ func advised(doc result.Document) result.Document {
 // document makes a document without machine and time.
 func document(command string, results ...*bench.Result) result.Document {
 	cfg := result.Config{
-		Config: bench.Config{
-			Workers: 64, Procs: 2, Keys: 100, Dist: bench.Uniform(), Hold: bench.Exp(2 * time.Millisecond), Rate: 2000,
-			Duration: 30 * time.Second, Warmup: 2 * time.Second, TTL: 10 * time.Second, Wait: time.Second, Seed: 42,
+		Settings: result.Settings{
+			Config: bench.Config{
+				Workers: 64, Procs: 2, Keys: 100, Dist: bench.Uniform(), Hold: bench.Exp(2 * time.Millisecond), Rate: 2000,
+				Duration: 30 * time.Second, Warmup: 2 * time.Second, TTL: 10 * time.Second, Wait: time.Second, Seed: 42,
+			},
+			Impls: []string{}, Rounds: 1, Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
 		},
-		Impls: []string{}, Rounds: 1, Masters: []string{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"},
+		Masters: []string{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"},
 		Command: command, Target: "local", Server: "redis 7.0.15",
-		Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
 	}
 	for _, r := range results {
 		cfg.Rounds = max(cfg.Rounds, r.Round)

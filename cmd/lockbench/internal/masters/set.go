@@ -19,6 +19,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/rueidis"
 
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/address"
 	"muxlock/internal/guard"
 	"muxlock/internal/redisserver"
@@ -26,18 +27,9 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// Kind is the origin of masters.
-type Kind string
-
-const (
-	Given    Kind = "given"    // the user's own
-	Local    Kind = "local"    // processes on this machine, started for the run
-	Embedded Kind = "embedded" // in this process; their speed means nothing
-)
-
 // Set has the masters of a run.
 type Set struct {
-	Kind    Kind
+	Kind    result.Target
 	Addrs   []string              // for the implementations
 	Version string                // "redis 7.0.15"; of the masters that answer, each once
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
@@ -51,7 +43,7 @@ func (s *Set) Close() error { return s.stop() }
 
 // Use makes a Set of running masters. It fails if none of them answers.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
-	s := &Set{Kind: Given, Addrs: addrs, stop: func() error { return nil }}
+	s := &Set{Kind: result.Given, Addrs: addrs, stop: func() error { return nil }}
 	var versions []string
 	var first error
 	for _, addr := range addrs {
@@ -116,13 +108,13 @@ func StartLocal(ctx context.Context, n int, opts redisserver.Options) (*Set, err
 	if err != nil {
 		return nil, errors.Join(err, stop())
 	}
-	s.Kind, s.Servers, s.Distance, s.stop = Local, servers, 0, stop
+	s.Kind, s.Servers, s.Distance, s.stop = result.Local, servers, 0, stop
 	return s, nil
 }
 
 // StartEmbedded starts n masters inside this process.
 func StartEmbedded(n int) (*Set, error) {
-	s := &Set{Kind: Embedded, Version: "miniredis"}
+	s := &Set{Kind: result.Embedded, Version: "miniredis"}
 	var all []*miniredis.Miniredis
 	s.stop = func() error {
 		for _, m := range all {

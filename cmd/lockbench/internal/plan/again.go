@@ -1,43 +1,136 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"muxlock/cmd/lockbench/internal/masters"
+	"github.com/spf13/pflag"
+
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/internal/usage"
 )
 
-// Again returns the command that makes such a document again, with every choice written out. It is
-// two commands, a line each, for an advice on an earlier run. The user has to add passwords of
-// masters.
-func Again(doc result.Document) string {
-	c := doc.Config
-	var asked []setting // flags of the advice
-	if doc.Advice != nil {
-		asked = settingsOf(doc.Advice.Args)
+// Again returns the command that makes such a document again. The flags are those of the command, with the values of the
+// document; the line has those that differ from their defaults. The user has to add passwords of masters.
+func Again(doc result.Document, fs *pflag.FlagSet) string {
+	c, but := doc.Config, append(unspoken(doc), append(targetFlags, "new-masters")...)
+	said := func(f *pflag.Flag) bool { // a comparison without any flag of the load has several loads
+		return c.Command == "compare" && f.Name == ofLoad[0]
 	}
-	switch {
-	case len(c.Args) == 0: // advice from a process: there was no load
-		return commandOf("advise", nil, asked)
-	case c.Command == "advise": // Args is the load of the measurement
-		return commandOf("advise", &c, asked)
+	var settings []setting
+	fs.VisitAll(func(f *pflag.Flag) {
+		if h := HeadingOf(f); h == OfOutput || h == OfNothing || slices.Contains(but, f.Name) {
+			return
+		}
+		switch list, is := f.Value.(pflag.SliceValue); {
+		case is && f.Value.Type() == "stringArray":
+			for _, value := range list.GetSlice() {
+				settings = append(settings, setting{f.Name, value})
+			}
+		case !said(f) && (f.Value.String() == f.DefValue || f.Value.String() == "0s" && f.DefValue == ""):
+		case is:
+			settings = append(settings, setting{f.Name, strings.Join(list.GetSlice(), ",")})
+		default:
+			settings = append(settings, setting{f.Name, f.Value.String()})
+		}
+	})
+	if doc.Sweeps("masters") && c.Target == result.Local { // the sweep says how many
+		c.Masters = nil
 	}
-	line := commandOf(c.Command, &c, settingsOf(c.Args))
-	if doc.Advice == nil {
-		return line
+	return commandOf(c.Command, &c, settings)
+}
+
+// unspoken returns the flags that a document's settings say nothing about: the sweep varied them, or each load of the
+// comparison has its own.
+func unspoken(doc result.Document) (names []string) {
+	if l := doc.Config.Loads; len(l) > 0 {
+		first, last := l[0], l[len(l)-1]
+		names = slices.Clone(ofLoad)
+		if first.Duration != last.Duration { // so none was given
+			names = append(names, "duration")
+		}
+		if first.Warmup != last.Warmup {
+			names = append(names, "warmup")
+		}
 	}
-	// The advice rests on a result of an earlier run.
-	return line + " -o json --out result.json\n" + commandOf("advise result.json", nil, asked)
+	if doc.Sweep != nil {
+		for _, p := range doc.Sweep.Params {
+			names = append(names, p.Name)
+		}
+		if doc.Sweeps("keys") && doc.Config.Dist == bench.Uniform() { // the default with --keys
+			names = append(names, "dist")
+		}
+		if doc.Sweep.Highest != nil { // it makes rounds of its own
+			names = append(names, "rounds")
+		}
+	}
+	return names
+}
+
+// takeConfig sets the flags that the user did not set, from the result file of --config.
+func (f *Flags) takeConfig(fs *pflag.FlagSet) error {
+	if f.config == "" {
+		return nil
+	}
+	doc, err := result.ReadFile(f.config)
+	if err != nil {
+		return usage.Errorf("--config: %w", err)
+	}
+	if !slices.ContainsFunc(targetFlags, fs.Changed) {
+		target, err := targetOf(doc.Config)
+		if err != nil {
+			return usage.Errorf("--config: %s %w", f.config, err)
+		}
+		if err := fs.Set(target.Flag, target.Value); err != nil {
+			return usage.Errorf("--config: %s is damaged: %w", f.config, err)
+		}
+	}
+	f.described, f.config = len(doc.Config.Loads) == 0, ""
+	own := unspoken(*doc)
+	if f.Dist == (bench.Dist{}) && fs.Changed("dist") {
+		own = append(own, "keys") // mean nothing then
+	}
+	var again []func() error
+	fs.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed || slices.Contains(own, flag.Name) {
+			again = append(again, keep(flag.Value))
+		}
+	})
+	f.Settings = doc.Config.Settings
+	f.Kept, f.Config.History, f.KeyPrefix, f.Params, f.FaultKinds, f.Settings.History = 0, 0, "", nil, nil, "" // no flags of a load
+	for _, set := range again {
+		err = cmp.Or(err, set())
+	}
+	for _, name := range ofTime {
+		fs.Lookup(name).Changed = fs.Changed(name) || len(doc.Config.Loads) > 0 && !slices.Contains(own, name)
+	}
+	return err
+}
+
+// keep returns a function that sets the value to what it is now.
+func keep(v pflag.Value) func() error {
+	if list, is := v.(pflag.SliceValue); is {
+		texts := list.GetSlice()
+		return func() error { return list.Replace(texts) }
+	}
+	text := v.String()
+	return func() error { return v.Set(text) }
+}
+
+// setting is a flag with one of its values.
+type setting struct {
+	Flag  string
+	Value string
 }
 
 // commandOf returns a command with its flags; the flag of its masters, if any, comes first.
 func commandOf(command string, of *result.Config, settings []setting) string {
 	line := "lockbench " + command
-	swept := slices.ContainsFunc(settings, func(s setting) bool { return s.Flag == "param" && strings.HasPrefix(s.Value, "masters=") })
-	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == masters.Local) {
+	if len(of.Masters) > 0 {
 		target, err := targetOf(*of)
 		if err != nil { // people can add the passwords that a document lacks
 			target = setting{"masters", strings.Join(of.Masters, ",")}
@@ -68,30 +161,12 @@ func quoted(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// setting is a flag with one of its values.
-type setting struct {
-	Flag  string
-	Value string
-}
-
-// settingsOf parses the flags of a document: --name=value each, or --name for true.
-func settingsOf(args []string) (settings []setting) {
-	for _, arg := range args {
-		name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		if !ok {
-			value = "true"
-		}
-		settings = append(settings, setting{name, value})
-	}
-	return settings
-}
-
 // targetOf returns the flag for the same masters, or for as many masters of the same kind in each group.
 func targetOf(c result.Config) (setting, error) {
 	switch c.Target {
-	case masters.Local, masters.Embedded:
+	case result.Local, result.Embedded:
 		return setting{string(c.Target), strconv.Itoa(len(c.Masters) / max(c.Groups, 1))}, nil
-	case masters.Given:
+	case result.Given:
 		if c.MastersRedacted {
 			return setting{}, fmt.Errorf("does not keep passwords: name its masters again with --masters (%s)", strings.Join(c.Masters, ","))
 		}

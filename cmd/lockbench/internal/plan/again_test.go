@@ -1,29 +1,161 @@
 package plan
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/internal/usage"
 )
 
-func TestTheCommandLineDoesItAgain(t *testing.T) {
-	c := result.Config{
-		Masters: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, Command: "compare", Target: "local",
-		Args: []string{"--impl=muxlock,redislock", "--workers=64", "--hold=exp:2ms", "--duration=30s", "--fault=stop:2@12s-20s", "--slo=acquire.p99<5ms", "--slo=it's"},
-	}
-	line := Again(result.Document{Config: c})
-	require.Equal(t, "lockbench compare --local 3 --impl muxlock,redislock --workers 64 --hold exp:2ms --duration 30s --fault stop:2@12s-20s "+
-		`--slo 'acquire.p99<5ms' --slo 'it'\''s'`, line)
-	c.Target, c.Masters, c.MastersRedacted = "given", []string{"redis://h:1"}, true
-	require.Contains(t, Again(result.Document{Config: c}), "--masters redis://h:1")
+// declared returns the parsed flags of a load.
+func declared(t *testing.T, impls string, args ...string) (*pflag.FlagSet, *Flags) {
+	t.Helper()
+	var f Flags
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.Declare(fs, impls, 1, "text")
+	require.NoError(t, fs.Parse(args))
+	return fs, &f
 }
 
-func TestAnAdviceOnAnEarlierRunSaysBoth(t *testing.T) {
-	doc := result.Document{Config: result.Config{Command: "run", Target: "embedded", Masters: []string{"m:1"}, Args: []string{"--workers=9"}}}
-	doc.Advice = &result.Advice{Args: []string{"--eps=0.001"}}
-	require.Equal(t, "lockbench run --embedded 1 --workers 9 -o json --out result.json\nlockbench advise result.json --eps 0.001", Again(doc))
-	doc.Config.Command = "advise"
-	require.Equal(t, "lockbench advise --embedded 1 --eps 0.001", Again(doc))
+func runFlags(t *testing.T, args ...string) (*pflag.FlagSet, *Flags) {
+	t.Helper()
+	return declared(t, "muxlock", args...)
+}
+
+// planned returns the plan of lockbench run.
+func planned(t *testing.T, args ...string) *Plan {
+	t.Helper()
+	fs, f := runFlags(t, args...)
+	p, err := f.Plan("run", fs)
+	require.NoError(t, err, args)
+	return p
+}
+
+// documentOf is what such a plan leaves.
+func documentOf(p *Plan, impls string) (result.Document, *pflag.FlagSet) {
+	var f Flags
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.Declare(fs, impls, 1, "text")
+	f.Settings = p.Settings
+	c := result.Config{Settings: p.Settings, Command: p.Command, Target: p.Masters.Target, Masters: make([]string, p.Masters.Count)}
+	for i := range c.Masters {
+		c.Masters[i] = fmt.Sprintf("m:%d", i+1)
+	}
+	for _, one := range p.Loads {
+		c.Loads = append(c.Loads, result.Load{Name: result.LoadName(one.Setting[result.LoadSetting]), Config: one.Config, Impls: one.Impls})
+	}
+	return result.NewDocument(c, nil), fs
+}
+
+var shellWord = regexp.MustCompile(`'[^']*'|\S+`)
+
+// wordsOf returns the arguments of a command line.
+func wordsOf(line string) []string {
+	words := shellWord.FindAllString(line, -1)
+	for i := range words {
+		words[i] = strings.Trim(words[i], "'")
+	}
+	return words[2:]
+}
+
+func TestTheCommandThatRepeatsARunMakesTheSamePlan(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                 "lockbench run --embedded 2 --seed 5",
+		"--workers 3":                      "lockbench run --embedded 2 --workers 3 --seed 5",
+		"--keys 7":                         "lockbench run --embedded 2 --keys 7 --dist uniform --seed 5",
+		"--keys 7 --dist zipf:0.9":         "lockbench run --embedded 2 --keys 7 --dist zipf:0.9 --seed 5",
+		"--keys 7 --op hold":               "lockbench run --embedded 2 --op hold --keys 7 --seed 5",
+		"--op hold":                        "lockbench run --embedded 2 --op hold --keys 1000 --seed 5",
+		"--rate 5k --arrivals uniform":     "lockbench run --embedded 2 --rate 5000 --arrivals uniform --seed 5",
+		"--hold exp:2ms --slo jain>0.1":    "lockbench run --embedded 2 --hold exp:2ms --seed 5 --slo 'jain>0.1' --slo 'failure_rate<=1%'",
+		"--impl muxlock,muxlock,redislock": "lockbench run --embedded 2 --impl 'muxlock,muxlock#2,redislock' --seed 5",
+		"--groups 2 --max-ttl 1m":          "lockbench run --embedded 2 --groups 2 --seed 5 --max-ttl 1m0s",
+	} {
+		p := planned(t, strings.Fields("--embedded 2 --seed 5 "+args)...)
+		line := Again(documentOf(p, "muxlock"))
+		require.Equal(t, want, line)
+		q := planned(t, wordsOf(line)...)
+		require.Equal(t, p.Settings, q.Settings)
+	}
+	local, fs := documentOf(planned(t, "--seed", "5", "--local", "3", "--fault", "stop:2@1s-2s"), "muxlock")
+	require.Equal(t, "lockbench run --local 3 --seed 5 --fault stop:2@1s-2s", Again(local, fs))
+	local.Config.Target, local.Config.Masters, local.Config.MastersRedacted = result.Given, []string{"redis://h:1"}, true
+	require.Contains(t, Again(local, fs), "--masters redis://h:1")
+	require.Equal(t, `'it'\''s'`, quoted("it's"))
+}
+
+func TestEveryFlagOfALoadIsKept(t *testing.T) {
+	fs, f := runFlags(t)
+	fs.VisitAll(func(flag *pflag.Flag) {
+		h := HeadingOf(flag)
+		_ = slices.ContainsFunc([]string{"7", "7s", "true", "try", "uniform"}, func(text string) bool { return flag.Value.Set(text) == nil })
+		kept := h != OfOutput && flag.Name != "new-masters" && !slices.Contains(targetFlags, flag.Name)
+		line := Again(result.Document{Config: result.Config{Settings: f.Settings}}, fs)
+		require.Equal(t, kept, strings.Contains(line, "--"+flag.Name), "--%s: %s", flag.Name, line)
+		another, g := runFlags(t)
+		g.Settings = f.Settings
+		require.Equal(t, line, Again(result.Document{Config: result.Config{Settings: f.Settings}}, another), "the settings have its value")
+	})
+}
+
+func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
+	load := strings.Fields("--embedded 1 --impl redislock --workers 2 --duration 1s --ttl 1s --seed 1 --slo jain>0.1")
+	written := func(args ...string) string {
+		doc, _ := documentOf(planned(t, append(load, args...)...), "muxlock")
+		var b bytes.Buffer
+		require.NoError(t, result.JSON(&b, doc))
+		return b.String()
+	}
+	own, zipf := written(), written("--keys", "7", "--dist", "zipf:1")
+	for _, c := range []struct{ file, args, dist, keys, error string }{
+		{own, "", "own", "0", ""},
+		{own, "--keys 5", "uniform", "5", ""},
+		{zipf, "", "zipf:1", "7", ""},
+		{zipf, "--keys 5", "zipf:1", "5", ""},
+		{zipf, "--dist uniform", "uniform", "7", ""},
+		{zipf, "--dist own", "own", "0", ""},
+		{strings.Replace(zipf, `"redislock"`, `"unheard"`, 1), "", "", "", "--impl"},
+		{strings.Replace(zipf, `"embedded"`, `"elsewhere"`, 1), "", "", "", "elsewhere"},
+		{strings.Replace(zipf, `"embedded"`, `"given"`, 1), "", "zipf:1", "7", ""},
+		{strings.Replace(zipf, `"target": "embedded"`, `"target": "given", "masters_redacted": true`, 1), "", "", "", "name its masters again with --masters (m:1)"},
+		{strings.Replace(zipf, `"schema_version": 3`, `"schema_version": 2`, 1), "", "", "", "was made by another lockbench: schema 2, this one reads 3"},
+	} {
+		name := filepath.Join(t.TempDir(), "r.json")
+		require.NoError(t, os.WriteFile(name, []byte(c.file), 0o644))
+		fs, f := runFlags(t, append(strings.Fields(c.args), "--config", name, "--slo", "jain>0.2")...)
+		p, err := f.Plan("run", fs)
+		if c.error != "" {
+			require.ErrorContains(t, err, c.error)
+			require.ErrorAs(t, err, new(usage.Error))
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, []string{c.dist, c.keys}, []string{p.Dist.String(), fmt.Sprint(p.Keys)}, c.args)
+		require.Equal(t, []string{"1s", "[redislock]", "[jain>0.2 failure_rate<=1%]"}, []string{p.Duration.String(), fmt.Sprint(p.Impls), fmt.Sprint(p.SLO)})
+	}
+}
+
+// A sample file may have changed since: the document has the samples.
+func TestTheSamplesOfAConfigAreThoseOfTheDocument(t *testing.T) {
+	dir := t.TempDir()
+	samples, name := filepath.Join(dir, "holds"), filepath.Join(dir, "r.json")
+	require.NoError(t, os.WriteFile(samples, []byte("1ms\n3ms\n"), 0o600))
+	p := planned(t, "--embedded", "1", "--hold", "file:"+samples)
+	doc, _ := documentOf(p, "muxlock")
+	file, err := os.Create(name)
+	require.NoError(t, err)
+	require.NoError(t, result.JSON(file, doc))
+	require.NoError(t, file.Close())
+	require.NoError(t, os.Remove(samples))
+	require.Equal(t, p.Hold.Samples(), planned(t, "--config", name).Hold.Samples())
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/faults"
-	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
 	"muxlock/internal/faultproxy"
@@ -17,39 +17,72 @@ import (
 	"muxlock/internal/usage"
 )
 
-// checkEngine returns the error that the engine would return.
-func (p *Plan) checkEngine() error {
+// checkImpls refuses what an implementation cannot do, and what the engine would refuse.
+func (p *Plan) checkImpls() error {
+	ours := slices.ContainsFunc(p.Impls, func(name string) bool { return implOf(name).Ours })
+	for _, given := range []struct {
+		flag string
+		time time.Duration
+		only bool // of the engine
+	}{{"master-timeout", p.MasterTimeout, false}, {"max-ttl", p.MaxTTL, true}, {"retry-held", p.RetryHeld, true}, {"retry-split", p.RetrySplit, true}} {
+		switch {
+		case given.time < 0:
+			return usage.Errorf("--%s must not be negative, got %s", given.flag, given.time)
+		case given.time > 0 && given.only && !ours:
+			return usage.Errorf("--%s cannot be used with --impl %s: only muxlock takes it", given.flag, strings.Join(p.Impls, ","))
+		}
+	}
+	for _, name := range p.Impls {
+		if !implOf(name).Can(p.Op) {
+			return usage.Errorf("--op %s cannot be used with --impl %s, whose locks offer no such thing", p.Op, name)
+		}
+	}
+	switch {
+	case p.Groups > 1 && p.Op.TakesAll():
+		return usage.Errorf("--op %s cannot be used with --groups %d: its names must be of one group", p.Op, p.Groups)
+	case p.Hold.Mean() >= p.TTL:
+		return usage.Errorf("--hold must be shorter than --ttl %s, got %s, on average %s", p.TTL, p.Hold, p.Hold.Mean().Round(time.Microsecond))
+	case p.MasterTimeout >= p.TTL:
+		return usage.Errorf("--master-timeout %s must be shorter than --ttl %s", p.MasterTimeout, p.TTL)
+	case p.MaxTTL != 0 && p.MaxTTL < p.TTL:
+		return usage.Errorf("--max-ttl %s must be at least --ttl %s", p.MaxTTL, p.TTL)
+	}
 	addrs := slices.Clone(p.Masters.Given)
 	for i := len(addrs); i < p.Masters.Count; i++ { // stand-ins for masters not started yet
 		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", i+1))
 	}
 	for _, name := range p.Impls {
-		impl, _ := rivals.Find(name)
-		if !strings.HasPrefix(name, "muxlock") {
-			continue
-		}
 		own := addrs
-		if impl.Single {
+		if implOf(name).Single {
 			own = addrs[:1]
 		}
-		if err := p.Options(own, p.Masters.Kind).Validate(); err != nil {
+		if !implOf(name).Ours {
+			continue
+		}
+		if err := p.Options(own, p.Masters.Target).Validate(); err != nil {
 			return p.Refused(err)
 		}
 	}
 	return nil
 }
 
+// implOf returns an implementation whose name was checked.
+func implOf(name string) rivals.Impl {
+	impl, _ := rivals.Find(name)
+	return impl
+}
+
 // checkCrashes refuses a crash whose new process would wait for votes. Masters were started for the run, and
 // without fencing the engine waits until they are old enough.
 func (p *Plan) checkCrashes() error {
-	needed := redlock.RestartWait(cmp.Or(p.Engine.MaxTTL, max(redlock.DefaultMaxTTL, p.Load.TTL)), redlock.DefaultDrift)
+	needed := redlock.RestartWait(cmp.Or(p.MaxTTL, max(redlock.DefaultMaxTTL, p.TTL)), redlock.DefaultDrift)
 	for _, name := range p.Impls {
 		impl, _ := rivals.Find(name)
-		if !strings.HasPrefix(name, "muxlock") || impl.Fences && p.Engine.Fencing {
+		if !impl.Ours || impl.Fences && p.Fencing {
 			continue
 		}
 		for _, f := range p.Faults {
-			if f.Kind == faults.Crash && p.Load.Warmup+f.From < needed {
+			if f.Kind == faults.Crash && p.Warmup+f.From < needed {
 				help := map[bool]string{true: "--fencing or "}[impl.Fences]
 				return usage.Errorf("--fault %s: %s's new process would wait: these masters do not vote for it before they are %s old (%s--warmup %s)",
 					f.Text, name, needed.Round(time.Second/10), help, (needed-f.From).Truncate(time.Second)+time.Second)
@@ -60,23 +93,32 @@ func (p *Plan) checkCrashes() error {
 }
 
 // Options returns the options for opening every implementation.
-func (p *Plan) Options(addrs []string, kind masters.Kind) rivals.Options {
-	o := p.Engine
-	o.Masters, o.TTL, o.Workers, o.NoTracking = addrs, p.Load.TTL, p.Load.Workers, kind == masters.Embedded
-	o.NewMasters = o.NewMasters || kind != masters.Given
-	o.Distant = o.Distant || slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind == faults.Delay })
+func (p *Plan) Options(addrs []string, target result.Target) rivals.Options {
+	o := rivals.Options{
+		Engine: p.Engine, Masters: addrs, TTL: p.TTL, Workers: p.Workers,
+		NewMasters: p.Masters.New || target != result.Given, NoTracking: target == result.Embedded,
+		Distant: slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
+	}
 	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind == faults.Blackhole }) {
 		o.From = faultproxy.ClientAddr(0)
 	}
 	return o
 }
 
-// Refused turns an error of the engine into one that names the flags it may come from.
+// engineFlags are the flags of the fields and arguments that the engine names.
+var engineFlags = map[string]string{
+	"ttl": "ttl", "MaxTTL": "max-ttl", "MasterTimeout": "master-timeout", "RetryHeld": "retry-held", "RetrySplit": "retry-split",
+}
+
+// Refused turns an error of the engine about its configuration into one that names the flag.
 func (p *Plan) Refused(err error) error {
-	if errors.Is(err, engine.ErrInvalid) {
-		return usage.Errorf("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
+	if !errors.Is(err, engine.ErrInvalid) {
+		return err
 	}
-	return err
+	if wrong, is := errors.AsType[*engine.InvalidError](err); is && engineFlags[wrong.Field] != "" {
+		return usage.Errorf("--%s %s%s", engineFlags[wrong.Field], wrong.Reason, p.shortLease(wrong))
+	}
+	return usage.Errorf("--masters or another setting of the engine: %w", err)
 }
 
 // The engine can lock with this lease and MasterTimeout.
@@ -87,12 +129,12 @@ const (
 
 // shortLease explains how to have a lease no longer than the engine's default MasterTimeout,
 // or that no lease can be so short.
-func (p *Plan) shortLease(err error) string {
-	if p.Engine.MasterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
+func (p *Plan) shortLease(wrong *engine.InvalidError) string {
+	switch {
+	case p.MasterTimeout > 0 || wrong.Field != "ttl":
 		return ""
-	}
-	if p.Load.TTL < shortestLease {
+	case p.TTL < shortestLease:
 		return fmt.Sprintf("; the shortest is --ttl %s --master-timeout %s", shortestLease, shortestTimeout)
 	}
-	return fmt.Sprintf("; add --master-timeout, such as --master-timeout %s", max(p.Load.TTL/4, shortestTimeout))
+	return fmt.Sprintf("; add --master-timeout, such as --master-timeout %s", max(p.TTL/4, shortestTimeout))
 }

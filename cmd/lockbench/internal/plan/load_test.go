@@ -5,20 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
 func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
 	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op mix:extend=1": false, "--slo overlaps==0": false, "--slo failure_rate<1%": true} {
-		var f Flags
-		fs := pflag.NewFlagSet("compare", pflag.ContinueOnError)
-		f.Declare(fs, "muxlock,raw", 5, "text")
-		require.NoError(t, fs.Parse(strings.Fields(args)))
+		fs, f := declared(t, "muxlock,raw", strings.Fields(args)...)
 		p, err := f.Plan("compare", fs)
 		require.NoError(t, err, args)
 		require.Equal(t, want, slices.Contains(p.Impls, "raw"), args)
-		require.Equal(t, want, strings.Contains(p.Args[0], "raw"), p.Args)
 	}
 }
 
@@ -36,10 +31,7 @@ func TestAnObjectiveOnOverlapsNeedsAnAudit(t *testing.T) {
 
 func TestRunsOfReadersAndWritersShareTheNamesOfTheirSeed(t *testing.T) {
 	prefix := func(args string) string {
-		fs, f := runFlags(t, strings.Fields(args)...)
-		p, err := f.Plan("run", fs)
-		require.NoError(t, err)
-		return p.Load.KeyPrefix
+		return planned(t, strings.Fields(args)...).KeyPrefix
 	}
 	readers := prefix("--op read-write:100 --seed 7 --procs 8")
 	require.NotEmpty(t, readers)

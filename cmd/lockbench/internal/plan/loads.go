@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -12,58 +12,49 @@ import (
 )
 
 // ofLoad are the flags that describe a load. A comparison with one of them has that load alone.
-var ofLoad = []string{"op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals"}
+var ofLoad = []string{"workers", "op", "procs", "keys", "dist", "hold", "think", "rate", "arrivals"}
 
 // ofTime are the flags that each load of a comparison has a default of its own for.
 var ofTime = []string{"duration", "warmup"}
 
-// loads are those of a comparison without any flag of ofLoad. The one that gives --keys is the last, since flags stay given.
-var loads = []struct {
-	load  result.LoadName
-	flags []setting
-}{
-	{result.OwnNames, []setting{{"workers", "64"}, {"duration", "1200ms"}, {"warmup", "400ms"}}},
-	{result.LoneCaller, []setting{{"workers", "1"}, {"duration", "1s"}, {"warmup", "300ms"}}},
-	{result.OneName, []setting{{"workers", "4"}, {"procs", "4"}, {"keys", "1"}, {"hold", "1ms"}, {"duration", "4500ms"}, {"warmup", "500ms"}}},
+// loads are those of a comparison without any flag of ofLoad.
+var loads = []result.Load{
+	{Name: result.OwnNames, Config: bench.Config{Workers: 64, Procs: 1, Duration: 1200 * time.Millisecond, Warmup: 400 * time.Millisecond}},
+	{Name: result.LoneCaller, Config: bench.Config{Workers: 1, Procs: 1, Duration: time.Second, Warmup: 300 * time.Millisecond}},
+	{Name: result.OneName, Config: bench.Config{Workers: 4, Procs: 4, Keys: 1, Hold: bench.Fixed(time.Millisecond), Duration: 4500 * time.Millisecond, Warmup: 500 * time.Millisecond}},
 }
 
 // Loads checks the command line of a comparison. Its plans have a load each, and one seed; the first has all of them in Loads.
 func (f *Flags) Loads(command string, fs *pflag.FlagSet) (*Plan, error) {
-	if err := f.TakeConfig(fs); err != nil {
+	if err := f.takeConfig(fs); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(ofLoad, fs.Changed) {
+	if f.described || slices.ContainsFunc(ofLoad, fs.Changed) {
 		return f.Plan(command, fs)
 	}
-	given := slices.DeleteFunc(slices.Clone(ofTime), func(name string) bool { return !fs.Changed(name) })
-	chosen := slices.Concat(ofLoad, slices.DeleteFunc(slices.Clone(ofTime), fs.Changed)) // here, not by the user
 	var plans []*Plan
 	for _, l := range loads {
-		if l.load == result.OneName && !bench.SharesMemory {
+		if l.Name == result.OneName && !bench.SharesMemory {
 			continue // --procs needs it
 		}
-		for _, s := range l.flags {
-			if slices.Contains(given, s.Flag) {
-				continue
-			}
-			if err := fs.Set(s.Flag, s.Value); err != nil {
-				return nil, fmt.Errorf("--%s: %w", s.Flag, err)
-			}
+		f.Workers, f.Procs, f.Keys, f.Hold = l.Workers, l.Procs, l.Keys, l.Hold
+		if !fs.Changed("duration") {
+			f.Duration = l.Duration
+		}
+		if !fs.Changed("warmup") {
+			f.Warmup = l.Warmup
 		}
 		p, err := f.Plan(command, fs)
 		if err != nil {
 			return nil, err
 		}
-		p.Setting = map[string]string{result.LoadSetting: string(l.load)}
-		if l.load != result.OwnNames { // raw ignores --workers, and holds nothing that others could want
+		p.Setting = map[string]string{result.LoadSetting: string(l.Name)}
+		if l.Name != result.OwnNames { // raw ignores --workers, and holds nothing that others could want
 			p.Impls = slices.DeleteFunc(p.Impls, func(name string) bool { return name == raw.Name })
 		}
 		if len(p.Impls) > 0 {
 			plans = append(plans, p)
 		}
-	}
-	for _, p := range plans {
-		p.Args = Arguments(fs, chosen...) // with the seed
 	}
 	plans[0].Loads = plans
 	return plans[0], nil

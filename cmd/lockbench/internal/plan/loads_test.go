@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,11 +15,7 @@ import (
 
 func compareFlags(t *testing.T, args ...string) (*pflag.FlagSet, *Flags) {
 	t.Helper()
-	var f Flags
-	fs := pflag.NewFlagSet("compare", pflag.ContinueOnError)
-	f.Declare(fs, "muxlock,redislock,raw", 6, "text")
-	require.NoError(t, fs.Parse(append(args, "--embedded", "1")))
-	return fs, &f
+	return declared(t, "muxlock,redislock,raw", append(args, "--embedded", "1")...)
 }
 
 func TestAComparisonHasContentionUnlessALoadIsDescribed(t *testing.T) {
@@ -26,30 +24,24 @@ func TestAComparisonHasContentionUnlessALoadIsDescribed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.All(), 3)
 	own, lone, one := p.Loads[0], p.Loads[1], p.Loads[2]
-	require.Equal(t, bench.Dist{}, own.Load.Dist)
-	require.Equal(t, 1, lone.Load.Workers)
-	require.Equal(t, bench.Dist{}, lone.Load.Dist)
-	require.Equal(t, []any{bench.Uniform(), 1, 4, 4}, []any{one.Load.Dist, one.Load.Keys, one.Load.Procs, one.Load.Workers})
+	require.Equal(t, bench.Dist{}, own.Dist)
+	require.Equal(t, 1, lone.Workers)
+	require.Equal(t, bench.Dist{}, lone.Dist)
+	require.Equal(t, []any{bench.Uniform(), 1, 4, 4}, []any{one.Dist, one.Keys, one.Procs, one.Workers})
 	require.Equal(t, string(result.OneName), one.Setting[result.LoadSetting])
 	for _, p := range p.Loads {
 		require.Equal(t, p == own, slices.Contains(p.Impls, "raw"))
-		require.Equal(t, own.Load.Seed, p.Load.Seed)
+		require.Equal(t, own.Seed, p.Seed)
 	}
 
-	other, g := compareFlags(t)
-	require.NoError(t, take(other, settingsOf(p.Args)))
-	again, err := g.Loads("compare", other)
-	require.NoError(t, err)
-	require.Len(t, again.Loads, 3, p.Args)
-	for i := range p.Loads {
-		require.Equal(t, p.Loads[i].Load, again.Loads[i].Load)
-	}
+	requireTheSame(t, p)
 
 	for _, args := range [][]string{{"--workers", "64"}, {"--keys", "1"}, {"--rate", "5", "--impl", "muxlock"}, {"--hold", "1ms"}} {
 		fs, f := compareFlags(t, args...)
 		p, err := f.Loads("compare", fs)
 		require.NoError(t, err)
 		require.Equal(t, []*Plan{p}, p.All(), args)
+		requireTheSame(t, p)
 	}
 }
 
@@ -59,26 +51,43 @@ func TestTimesThatAreGivenAreThoseOfEveryLoad(t *testing.T) {
 	require.NoError(t, err)
 	warmups := map[string]bool{}
 	for _, p := range p.Loads {
-		require.Equal(t, "7s", p.Load.Duration.String())
-		warmups[p.Load.Warmup.String()] = true
+		require.Equal(t, "7s", p.Duration.String())
+		warmups[p.Warmup.String()] = true
 	}
 	require.Len(t, warmups, 3)
-	require.Contains(t, p.Args, "--duration=7s")
-	require.NotContains(t, p.Args, "--workers=4")
+	require.Contains(t, requireTheSame(t, p), "--duration 7s")
+}
+
+// requireTheSame returns the line that repeats a comparison, which makes the same loads. So does --config.
+func requireTheSame(t *testing.T, p *Plan) string {
+	doc, flags := documentOf(p, "muxlock,redislock,raw")
+	line := Again(doc, flags)
+	kept := filepath.Join(t.TempDir(), "kept.json")
+	file, err := os.Create(kept)
+	require.NoError(t, err)
+	require.NoError(t, result.JSON(file, doc))
+	require.NoError(t, file.Close())
+	for _, args := range [][]string{wordsOf(line), {"--config", kept}} {
+		fs, f := declared(t, "muxlock,redislock,raw", args...)
+		again, err := f.Loads("compare", fs)
+		require.NoError(t, err)
+		require.Len(t, again.All(), len(p.All()), args)
+		for i, one := range p.All() {
+			require.Equal(t, one.Config, again.All()[i].Config, args)
+		}
+	}
+	return line
 }
 
 func TestPassingADefaultChangesNothing(t *testing.T) {
-	fs, f := runFlags(t, "--embedded", "1", "--seed", "1")
-	want, err := f.Plan("run", fs)
-	require.NoError(t, err)
+	want := planned(t, "--embedded", "1", "--seed", "1")
+	fs, _ := runFlags(t)
 	fs.VisitAll(func(flag *pflag.Flag) {
 		if _, list := flag.Value.(pflag.SliceValue); list || flag.DefValue == "" || slices.Contains([]string{"embedded", "local", "masters", "new-masters", "arrivals", "rate", "seed"}, flag.Name) {
 			return // given, they mean something
 		}
-		other, g := runFlags(t, "--embedded", "1", "--seed", "1", "--"+flag.Name+"="+flag.DefValue)
-		p, err := g.Plan("run", other)
-		require.NoError(t, err, flag.Name)
-		require.Equal(t, want.Load, p.Load, flag.Name)
+		p := planned(t, "--embedded", "1", "--seed", "1", "--"+flag.Name+"="+flag.DefValue)
+		require.Equal(t, want.Config, p.Config, flag.Name)
 		require.Equal(t, want.Engine, p.Engine, flag.Name)
 	})
 }
@@ -89,8 +98,4 @@ func TestAnImplementationBesideItselfHasTwoNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"muxlock", "muxlock#2", "raw", "muxlock#3"}, p.Impls)
 	require.Equal(t, "muxlock", p.Reference)
-	require.Contains(t, p.Args, "--impl=muxlock,muxlock,raw,muxlock")
-	fs, f = compareFlags(t, "--impl", "muxlock#2")
-	_, err = f.Loads("compare", fs)
-	require.ErrorContains(t, err, "unknown")
 }

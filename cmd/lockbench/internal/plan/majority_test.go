@@ -29,9 +29,6 @@ func TestAMajorityStaysUnlessTooManyMastersAreAwayAtOnce(t *testing.T) {
 		for _, fault := range strings.Fields(args) {
 			line = append(line, "--fault="+fault)
 		}
-		fs, f := runFlags(t, line...)
-		p, err := f.Plan("run", fs)
-		require.NoError(t, err, args)
-		require.Equal(t, want, p.MajorityStays(), args)
+		require.Equal(t, want, planned(t, line...).MajorityStays(), args)
 	}
 }

@@ -6,63 +6,49 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/internal/quorum"
 	"muxlock/internal/usage"
 )
 
-// Plan is a checked command line.
+// Plan is a checked command line: its settings, with all that was chosen for the user, and what follows from them.
 type Plan struct {
+	result.Settings
 	Command        string            // run, compare, sweep, advise or chaos
 	Setting        map[string]string // the sweep's values, by param; the name of a comparison's load
 	Loads          []*Plan           // of a comparison of several loads, in its first plan
 	Masters        Masters
-	Impls          []string
-	Together       bool   // the processes of one run take Impls in turn
-	Reference      string // empty: no comparison
-	Rounds         int
-	Load           bench.Config
-	Engine         rivals.Options // Options adds the rest
-	Faults         []faults.Fault
-	FaultKinds     []string      // chaos drew the faults from these
-	MajorityServes bool          // the faults always leave a majority, so a time without locks is a finding
-	ProbeEvery     time.Duration // 0: no prober
+	Together       bool           // the processes of one run take Impls in turn
+	Reference      string         // empty: no comparison
+	Faults         []faults.Fault // chaos draws them
+	MajorityServes bool           // the faults always leave a majority, so a time without locks is a finding
 	Objectives     []result.Objective
-	History        string // file for the events around a violation; chaos only
 	Output         Output
-	Args           []string // see Arguments
 }
 
 // Plan checks all that can be checked before anything is started. Each error names its flag.
 func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
-	if err := f.TakeConfig(fs); err != nil {
+	if err := f.takeConfig(fs); err != nil {
 		return nil, err
 	}
-	p := &Plan{Command: command, Impls: f.impl, Rounds: f.rounds, Engine: f.engine, ProbeEvery: f.probeEvery, Output: f.Output}
-	for _, check := range []func(*Plan, func(string) bool) error{f.planMasters, f.planImpls, f.planLoad, f.planFaults, f.planObjectives} {
+	p := &Plan{Command: command, Settings: f.Settings, Output: f.Output}
+	for _, check := range []func(*Plan, func(string) bool) error{f.planMasters, f.planFaults, f.planLoad, f.planObjectives, f.planImpls} {
 		if err := check(p, fs.Changed); err != nil {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(p.checkEngine(), p.checkCrashes()); err != nil {
-		return nil, err
-	}
-	p.Args = Arguments(fs)
-	return p, nil
+	return p, cmp.Or(p.checkImpls(), p.checkCrashes())
 }
 
 func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
-	for _, text := range f.slos {
+	for _, text := range p.SLO {
 		o, err := result.ParseObjective(text)
 		if err == nil {
-			err = o.Possible(p.Load)
+			err = o.Possible(p.Config)
 		}
 		if err != nil {
 			return usage.Error{Err: err}
@@ -70,7 +56,11 @@ func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 		p.Objectives = append(p.Objectives, o)
 	}
 	if len(p.Objectives) > 0 {
-		p.Objectives = append(p.Objectives, result.Implied(p.Objectives, p.Load)...)
+		p.Objectives = append(p.Objectives, result.Implied(p.Objectives, p.Config)...)
+	}
+	p.SLO = nil
+	for _, o := range p.Objectives {
+		p.SLO = append(p.SLO, o.String())
 	}
 	return nil
 }
@@ -86,7 +76,7 @@ func (p *Plan) All() []*Plan {
 // MajorityStays reports whether the faults leave a majority of each group of masters at all times. A
 // master that has forgotten its locks does not vote again before the run is over.
 func (p *Plan) MajorityStays() bool {
-	size := p.Masters.Count / max(p.Engine.Groups, 1)
+	size := p.Masters.Count / max(p.Groups, 1)
 	for _, begin := range p.Faults {
 		away := map[int]bool{} // when begin begins
 		for _, f := range p.Faults {

@@ -123,8 +123,7 @@ func axis(text, unit string) *float64 {
 }
 
 // Sweep checks the command line anew for each value of a param, as if the flag had been given.
-// So a sweep can do, and refuses, the same as a run. All plans have one seed. Args leave out
-// the swept flag.
+// So a sweep can do, and refuses, the same as a run. All plans have one seed.
 func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam) (plans []*Plan, err error) {
 	flag := param.Name
 	if flag == "masters" { // the param is their number
@@ -148,9 +147,6 @@ func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam
 		}
 		p.Setting = map[string]string{param.Name: v.Text}
 		plans = append(plans, p)
-	}
-	for _, p := range plans {
-		p.Args = Arguments(fs, param.Name)
 	}
 	return plans, nil
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
@@ -50,17 +49,15 @@ func TestParamTakesListsAndRanges(t *testing.T) {
 }
 
 func TestAllSettingsHaveOneSeed(t *testing.T) {
-	var f Flags
-	fs := pflag.NewFlagSet("sweep", pflag.ContinueOnError)
-	f.Declare(fs, "noop", 1, "text")
+	fs, f := declared(t, "noop")
 	p, err := ParseParam("workers=1,2,3")
 	require.NoError(t, err)
 	plans, err := f.Sweep("sweep", fs, p)
 	require.NoError(t, err)
 	require.Len(t, plans, 3)
 	for i, p := range plans {
-		require.Equal(t, i+1, p.Load.Workers)
-		require.Equal(t, plans[0].Load.Seed, p.Load.Seed)
-		require.NotZero(t, p.Load.Seed)
+		require.Equal(t, i+1, p.Workers)
+		require.Equal(t, plans[0].Seed, p.Seed)
+		require.NotZero(t, p.Seed)
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -31,10 +32,8 @@ func Trial(c result.Config, a *result.Advice, file string) string {
 			add("fault", fault)
 		}
 	}
-	for _, s := range settingsOf(c.Args) {
-		if s.Flag == "server" {
-			add(s.Flag, s.Value)
-		}
+	for _, program := range c.Programs {
+		add("server", program)
 	}
 	if a.Config.Fencing {
 		add("fencing", "true")
@@ -65,10 +64,5 @@ func Trial(c result.Config, a *result.Advice, file string) string {
 
 // MaxTTL returns the MaxTTL in use in a measurement.
 func MaxTTL(c result.Config) time.Duration {
-	for _, s := range settingsOf(c.Args) {
-		if ttl, err := time.ParseDuration(s.Value); s.Flag == "max-ttl" && err == nil {
-			return ttl
-		}
-	}
-	return max(redlock.DefaultMaxTTL, c.TTL)
+	return cmp.Or(c.MaxTTL, max(redlock.DefaultMaxTTL, c.TTL))
 }

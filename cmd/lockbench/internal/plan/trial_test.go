@@ -45,19 +45,15 @@ func trial(t *testing.T, c result.Config, a *result.Advice, file string) (string
 	}
 	require.Equal(t, []string{"lockbench", "run"}, words[:2])
 	_, p := parsed(t, "run", words[2:])
-	require.GreaterOrEqual(t, p.Load.Duration, 10*time.Second)
+	require.GreaterOrEqual(t, p.Duration, 10*time.Second)
 	return line, p
 }
 
 // measuredBy returns what a document keeps of a command on three local masters.
 func measuredBy(t *testing.T, command string, args ...string) result.Config {
 	t.Helper()
-	fs, p := parsed(t, command, append([]string{"--local=3"}, args...))
-	c := result.Config{Config: p.Load, Command: command, Target: "local", Masters: []string{"h:1", "h:2", "h:3"}, Fencing: p.Engine.Fencing, Args: plan.Arguments(fs)}
-	for _, f := range p.Faults {
-		c.Faults = append(c.Faults, f.Text)
-	}
-	return c
+	_, p := parsed(t, command, append([]string{"--local=3"}, args...))
+	return result.Config{Settings: p.Settings, Command: command, Target: "local", Masters: []string{"h:1", "h:2", "h:3"}}
 }
 
 // measured is a quiet minute, with so many holds of that length; 0: none.
@@ -83,13 +79,13 @@ func advised(m sizing.Measured, hold string) *result.Advice {
 
 func TestATrialDrawsHoldsAsMeasuredOrGiven(t *testing.T) {
 	line, p := trial(t, measuredBy(t, "run", "--rate=200", "--keys=50", "--hold=exp:20ms"), advised(measured(12_000, 20*ms), "exp:30ms"), "")
-	require.Equal(t, bench.Exp(30*ms), p.Load.Hold)
+	require.Equal(t, bench.Exp(30*ms), p.Hold)
 	require.NotContains(t, line, "--rate")
 	require.NotContains(t, line, "--keys", "nobody waits for another")
 	require.Equal(t, []string{"lost_validity_rate<=1%", "failure_rate<=1%"}, []string{p.Objectives[0].String(), p.Objectives[1].String()})
 	for hold, a := range map[time.Duration]*result.Advice{30 * ms: advised(measured(0, 0), "30ms"), 20 * time.Second: advised(measured(0, 0), "20s")} {
 		_, p = trial(t, measuredBy(t, "advise"), a, "")
-		locks := float64(p.Load.Workers) * p.Load.Duration.Seconds() / (hold + 3*ms).Seconds()
+		locks := float64(p.Workers) * p.Duration.Seconds() / (hold + 3*ms).Seconds()
 		require.InDelta(t, 2000, locks, 200, "enough for a p99, and for 1 %%")
 	}
 }
@@ -121,7 +117,7 @@ func TestATrialDrawsTheHoldsOfTheFile(t *testing.T) {
 		m.Holds = sizing.Count([]time.Duration{20 * ms, 500 * ms}, []int64{900, 100}, 0)
 		line, p := trial(t, measuredBy(t, "run"), advised(m, ""), file)
 		require.Contains(t, line, "--hold file:"+file)
-		times := p.Load.Hold.Samples()
+		times := p.Hold.Samples()
 		require.Len(t, times, 1000)
 		require.InEpsilon(t, 20*ms, times[899], 0.01)
 		require.InEpsilon(t, 500*ms, times[900], 0.01)
@@ -139,9 +135,9 @@ func TestATrialDrawsTheHoldsOfTheFile(t *testing.T) {
 
 func TestATrialOfRenewedLocksKeepsThemForAFewLeases(t *testing.T) {
 	line, p := trial(t, measuredBy(t, "run", "--hold=20ms"), advised(measured(0, 0), "1h"), "")
-	require.Equal(t, bench.Hold, p.Load.Op)
-	require.Equal(t, 30*time.Second, p.Load.TTL)
-	require.Equal(t, 90*time.Second, p.Load.Duration)
+	require.Equal(t, bench.Hold, p.Op)
+	require.Equal(t, 30*time.Second, p.TTL)
+	require.Equal(t, 90*time.Second, p.Duration)
 	require.Contains(t, line, "'lost_validity_rate<=1%'")
 }
 
@@ -153,24 +149,24 @@ func TestATrialHasTheMastersTheOperationAndTheFencesOfTheMeasurement(t *testing.
 		m := measured(0, 0)
 		m.Fencing = true
 		_, p := trial(t, load, advised(m, "20ms"), "")
-		require.Equal(t, load.Op, p.Load.Op)
-		require.Equal(t, []string{server}, p.Masters.Programs)
-		require.True(t, p.Engine.Fencing)
+		require.Equal(t, load.Op, p.Op)
+		require.Equal(t, []string{server}, p.Programs)
+		require.True(t, p.Fencing)
 	}
 	line, p := trial(t, result.Config{Command: "advise", Target: "given", Masters: []string{"h:1", "h:2", "h:3"}}, advised(measured(0, 0), "100ms"), "")
 	require.Contains(t, line, "--masters h:1,h:2,h:3")
-	require.Equal(t, bench.AcquireRelease, p.Load.Op)
+	require.Equal(t, bench.AcquireRelease, p.Op)
 	for _, op := range []string{"hold"} {
 		_, p = trial(t, measuredBy(t, "run", "--op="+op), advised(measured(0, 0), "1s"), "")
-		require.Equal(t, bench.AcquireRelease, p.Load.Op, "one that holds for a time")
+		require.Equal(t, bench.AcquireRelease, p.Op, "one that holds for a time")
 	}
 	m := measured(0, 0)
 	for i := range m.Rounds {
 		m.Rounds[i].Trips = []time.Duration{80 * ms, 80 * ms, 80 * ms}
 	}
 	_, p = trial(t, measuredBy(t, "run"), advised(m, "1s"), "")
-	require.Equal(t, 200*ms, p.Engine.MasterTimeout)
-	require.Equal(t, 30*time.Second, p.Engine.MaxTTL)
+	require.Equal(t, 200*ms, p.MasterTimeout)
+	require.Equal(t, 30*time.Second, p.MaxTTL)
 }
 
 func TestATrialHasTheFaultsOfTheWholeMeasurementAlone(t *testing.T) {

@@ -22,35 +22,12 @@ func (r *rate) Set(s string) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a number per second such as 300, 5k or 1.5M", s)
 	}
-	if !(v > 0) {
-		return fmt.Errorf("must be above 0, got %s; leave it out for a closed loop", s)
-	}
 	*r = rate(v)
 	return nil
 }
 
 func (r *rate) String() string { return strconv.FormatFloat(float64(*r), 'g', -1, 64) }
 func (r *rate) Type() string   { return "number" }
-
-// choice is a bench.Dist that has no text until it is set.
-type choice struct {
-	dist *bench.Dist
-	set  bool
-}
-
-func (c *choice) Set(text string) error {
-	c.set = true
-	return c.dist.UnmarshalText([]byte(text))
-}
-
-func (c *choice) String() string {
-	if !c.set {
-		return ""
-	}
-	return c.dist.String()
-}
-
-func (c *choice) Type() string { return "text" }
 
 // Span is a bench.Span that may come from a file of samples, file:PATH, or from the holds that such a
 // result or process measured.

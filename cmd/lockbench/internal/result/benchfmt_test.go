@@ -88,13 +88,13 @@ func TestEveryLoadHasABenchmarkNameOfItsOwn(t *testing.T) {
 		"/rate=1500000":                      {Rate: 1.5e6},
 		"/dist=uniform/keys=4/op=try/rate=7": {Dist: bench.Uniform(), Op: bench.Try, Rate: 7},
 	} {
-		require.Contains(t, written(t, Config{Config: cfg}, benched()), "\nBenchmarkCycle/impl=muxlock/masters=5/workers=4"+want+"-8\t")
+		require.Contains(t, written(t, Config{Settings: Settings{Config: cfg}}, benched()), "\nBenchmarkCycle/impl=muxlock/masters=5/workers=4"+want+"-8\t")
 	}
 	swept := benched()
 	swept.Setting = map[string]string{"rate": "2k"}
-	require.Contains(t, written(t, Config{Config: bench.Config{Rate: 1000}}, swept), "/workers=4/rate=2k-8\t")
+	require.Contains(t, written(t, Config{Settings: Settings{Config: bench.Config{Rate: 1000}}}, swept), "/workers=4/rate=2k-8\t")
 	swept.Setting = map[string]string{"dist": "own"}
-	require.Contains(t, written(t, Config{Config: bench.Config{Dist: bench.Uniform()}}, swept), "/workers=4/dist=own-8\t")
+	require.Contains(t, written(t, Config{Settings: Settings{Config: bench.Config{Dist: bench.Uniform()}}}, swept), "/workers=4/dist=own-8\t")
 }
 
 func TestEverySettingOfASweepHasABenchmarkNameOfItsOwn(t *testing.T) {

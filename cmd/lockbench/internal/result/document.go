@@ -7,11 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
@@ -19,7 +16,7 @@ import (
 const ReasonEmbedded bench.ReasonKind = "embedded masters: the speed means nothing"
 
 // SchemaVersion of Document; fields are only ever added to a version.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // Document is the whole -o json output.
 type Document struct {
@@ -37,8 +34,8 @@ type Document struct {
 type Advice struct {
 	Ask sizing.Ask `json:"ask"`
 	sizing.Sizes
-	Try  string   `json:"try"`            // command that runs Config on the masters of the measurement; empty: none can
-	Args []string `json:"args,omitempty"` // of lockbench advise, as in the document's Config
+	From string `json:"from,omitempty"` // file of a process's measurements; empty: the document has the results
+	Try  string `json:"try"`            // command that runs Config on the masters of the measurement; empty: none can
 }
 
 // NewDocument makes a document of results from this process and this machine. It has Relative if
@@ -64,32 +61,17 @@ func NewDocument(cfg Config, results []*bench.Result) Document {
 // notNil keeps null out of the JSON: readers expect an array.
 func notNil[T any](s []T) []T { return append([]T{}, s...) }
 
-// Config has all that is needed to repeat the runs.
+// Config has the settings, and what they met.
 type Config struct {
-	bench.Config
-	Impls         []string      `json:"impls"`
-	Loads         []Load        `json:"loads,omitempty"` // of a comparison of several; the first is the Config above
-	Rounds        int           `json:"rounds"`
-	Reference     string        `json:"reference,omitempty"`
-	Masters       []string      `json:"masters"`          // addresses, without any password
-	Groups        int           `json:"groups,omitempty"` // that Masters are split into evenly, if there are several
-	Command       string        `json:"command"`          // run, compare, sweep, advise or chaos
-	Target        masters.Kind  `json:"target"`
-	Server        string        `json:"server"` // version of the first master
-	MasterTimeout time.Duration `json:"master_timeout_ns"`
-	NewMasters    bool          `json:"new_masters"`
-	Fencing       bool          `json:"fencing,omitempty"` // locks had fencing tokens, if the implementation has them
-	ProbeEvery    time.Duration `json:"probe_every_ns"`    // 0: no prober ran
-	Faults        []string      `json:"faults"`
-	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos drew Faults from these
-	History       string        `json:"history_file,omitempty"` // chaos: file of the events around a violation
-	// MastersRedacted says that Masters lack user names or passwords.
-	MastersRedacted bool     `json:"masters_redacted,omitempty"`
-	SLO             []string `json:"slo"`
-	// Clients has the client libraries, by the name of the implementation.
-	Clients map[string]rivals.Client `json:"clients,omitempty"`
-	// Args has the flags that made the results, as --name=value, without the masters.
-	Args []string `json:"args,omitempty"`
+	Settings
+	Loads           []Load            `json:"loads,omitempty"` // of a comparison of several; the first is that of the settings
+	Reference       string            `json:"reference,omitempty"`
+	Command         string            `json:"command"`                    // run, compare, sweep, advise or chaos
+	Masters         []string          `json:"masters"`                    // addresses
+	MastersRedacted bool              `json:"masters_redacted,omitempty"` // Masters lack user names or passwords
+	Target          Target            `json:"target"`
+	Server          string            `json:"server"`            // version of the first master
+	Clients         map[string]Client `json:"clients,omitempty"` // client libraries, by implementation
 }
 
 // Kind is the subject of a document.

@@ -133,6 +133,11 @@ func (o Objective) Possible(cfg bench.Config) error {
 // OfAudit reports whether only an audited run has the figure.
 func (o Objective) OfAudit() bool { return o.figure.audit }
 
+// OfLoss reports whether it limits how many locks lose their validity.
+func (o Objective) OfLoss() bool {
+	return slices.Contains([]string{"outlived", "outlived_rate", "lost_validity", "lost_validity_rate"}, o.figure.Name)
+}
+
 // Judge judges a result by the objective.
 func (o Objective) Judge(r *bench.Result) bench.SLO {
 	s := bench.SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}

@@ -30,8 +30,11 @@ func Result(impl string, round int, perSecond float64) *bench.Result {
 // Document returns a comparison of these results.
 func Document(results ...*bench.Result) result.Document {
 	return result.NewDocument(result.Config{
-		Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
-		Impls:  []string{"muxlock", "slow"}, Rounds: 3, Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
+		Settings: result.Settings{
+			Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
+			Impls:  []string{"muxlock", "slow"}, Rounds: 3,
+		},
+		Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
 		Command: "compare", Target: "local", Server: "redis 7.0.15",
 	}, results)
 }

@@ -1,32 +1,12 @@
 package rivals
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"muxlock/cmd/lockbench/internal/result"
 )
-
-// Client describes the client libraries of an implementation, for comparisons.
-type Client struct {
-	Versions []string `json:"versions"`            // "redsync v4.18.0"; of the build that ran
-	Pool     int      `json:"pool_size,omitempty"` // most connections to each master
-	// Retries is how often the client library repeats a failed command, within one try of the
-	// implementation.
-	Retries int `json:"retries,omitempty"`
-}
-
-// String writes a Client in one line; empty without foreign libraries.
-func (c Client) String() string {
-	parts := append([]string{}, c.Versions...)
-	if c.Pool > 0 {
-		parts = append(parts, fmt.Sprintf("pool of %d to each master", c.Pool))
-	}
-	if c.Retries > 0 {
-		parts = append(parts, fmt.Sprintf("the client repeats a failed command up to %d times", c.Retries))
-	}
-	return strings.Join(parts, ", ")
-}
 
 // Modules of the libraries. The third part of each path is its usual name.
 const (
@@ -42,8 +22,8 @@ const (
 )
 
 // Client returns the client libraries of the implementation when opened with o.
-func (i Impl) Client(o Options) Client {
-	c := Client{Versions: []string{}}
+func (i Impl) Client(o Options) result.Client {
+	c := result.Client{Versions: []string{}}
 	for _, module := range i.modules {
 		c.Versions = append(c.Versions, strings.Split(module, "/")[2]+" "+version(module))
 		if module == moduleGoRedis {

@@ -16,25 +16,21 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
 )
 
 // Options are the options for opening an implementation.
 type Options struct {
+	result.Engine               // Fencing: only of an implementation that Fences; the masters are set up for it
 	Masters       []string      // host:port, redis://, rediss:// or unix://; a single-server implementation uses the first
 	TTL           time.Duration // lease of every call
-	MaxTTL        time.Duration // longest lease that the engine assumes; 0 = its default
-	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
-	RetryHeld     time.Duration // of the engine, as is the next; 0 = its default
-	RetrySplit    time.Duration
-	Groups        int    // that the engine splits Masters into; 0 = 1
-	Workers       int    // callers at once: sizes connection pools
-	Distant       bool   // a reply may take milliseconds
-	NewMasters    bool   // the masters were started for this run, and not restarted
-	Joins         bool   // others use the masters already; the caller waits where these do not vote yet
-	NoTracking    bool   // the servers know no CLIENT TRACKING (embedded masters)
-	Fencing       bool   // only of an implementation that Fences; the masters are set up for it
-	SetUp         string // tells one SetUp of the masters from others; empty: lockbench does not set them up
+	Workers       int           // callers at once: sizes connection pools
+	Distant       bool          // a reply may take milliseconds
+	NewMasters    bool          // the masters were started for this run, and not restarted
+	Joins         bool          // others use the masters already; the caller waits where these do not vote yet
+	NoTracking    bool          // the servers know no CLIENT TRACKING (embedded masters)
+	SetUp         string        // tells one SetUp of the masters from others; empty: lockbench does not set them up
 	// From is the local IP of connections; empty: any. Proxies tell client processes by it.
 	From string
 }
@@ -58,6 +54,8 @@ type Impl struct {
 	// bench.SeveralLocker or a bench.Extender can. Unset: what every bench.Locker or bench.Held can.
 	Locker bench.Locker
 	Lock   bench.Held
+	// Ours says that it is this project's engine, which takes the settings in Options.Engine.
+	Ours bool
 	// Polls says that its waiters sleep and try again.
 	Polls bool
 	// Single says that it uses only the first master.
@@ -71,9 +69,9 @@ type Impl struct {
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Fences: true, Locker: muxlock{}, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Ours: true, Fences: true, Locker: muxlock{}, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Locker: muxlock{}, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
+		Name: "muxlock-single", Open: openMuxlockSingle, Ours: true, Single: true, Locker: muxlock{}, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{

@@ -14,6 +14,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
@@ -170,7 +171,7 @@ func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
 func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
 	servers := redistest.Masters(t, 6)
 	impl, _ := rivals.Find("muxlock")
-	o := rivals.Options{Masters: redistest.Addrs(servers), Groups: 2}
+	o := rivals.Options{Masters: redistest.Addrs(servers), Engine: result.Engine{Groups: 2}}
 	one, other := open(t, impl, o), open(t, impl, o)
 	keys := func(servers ...*redisserver.Server) (n int) {
 		for _, key := range redistest.Keys(t, servers...) {
@@ -204,7 +205,7 @@ func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
 func TestACallOfManyNamesTellsOfANameWithoutAQuorum(t *testing.T) {
 	servers := redistest.Masters(t, 2)
 	impl, _ := rivals.Find("muxlock")
-	l := open(t, impl, rivals.Options{Masters: redistest.Addrs(servers), Groups: 2})
+	l := open(t, impl, rivals.Options{Masters: redistest.Addrs(servers), Engine: result.Engine{Groups: 2}})
 	many := l.(bench.SeveralLocker)
 	var dead, alive []string // names, by the group that they lie in
 	for i := 0; len(dead) < 2 || len(alive) < 2; i++ {
@@ -257,7 +258,7 @@ func TestNamesAreUniqueAndKnown(t *testing.T) {
 }
 
 func TestWhatARivalRunsOnIsTold(t *testing.T) {
-	client := func(name string, o rivals.Options) rivals.Client {
+	client := func(name string, o rivals.Options) result.Client {
 		impl, ok := rivals.Find(name)
 		require.True(t, ok)
 		return impl.Client(o)
@@ -355,7 +356,7 @@ func TestMastersThatDoNotVoteYetAreAReasonAndATime(t *testing.T) {
 func TestMastersThatWereStartedForTheRunGetSeveralTries(t *testing.T) {
 	impl, _ := rivals.Find("muxlock")
 	master := redistest.Masters(t, 1)[0]
-	o := rivals.Options{Masters: []string{master.Addr()}, TTL: ttl, Workers: 1, MasterTimeout: 500 * time.Millisecond}
+	o := rivals.Options{Masters: []string{master.Addr()}, TTL: ttl, Workers: 1, Engine: result.Engine{MasterTimeout: 500 * time.Millisecond}}
 	require.NoError(t, master.Pause())
 	_, err := impl.Open(t.Context(), o)
 	require.ErrorIs(t, err, engine.ErrNoQuorum)

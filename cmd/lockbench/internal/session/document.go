@@ -14,14 +14,8 @@ import (
 
 // document makes a document of the results of a plan.
 func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Document {
-	cfg := result.Config{
-		Config: p.Load, Impls: p.Impls, Rounds: p.Rounds, Reference: p.Reference, Command: p.Command, Target: s.Set.Kind, Server: s.Set.Version,
-		MasterTimeout: p.Engine.MasterTimeout, NewMasters: p.Engine.NewMasters, Fencing: p.Engine.Fencing, ProbeEvery: p.ProbeEvery,
-		FaultKinds: p.FaultKinds, History: p.History, Args: p.Args, Clients: s.clients,
-	}
-	if p.Engine.Groups > 1 {
-		cfg.Groups = p.Engine.Groups
-	}
+	cfg := result.Config{Settings: p.Settings, Reference: p.Reference, Command: p.Command, Target: s.Set.Kind, Server: s.Set.Version, Clients: s.clients}
+	cfg.Faults = nil
 	for _, addr := range s.Set.Addrs {
 		bare := masters.Redact(addr)
 		cfg.MastersRedacted = cfg.MastersRedacted || bare != addr
@@ -34,7 +28,7 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 	}
 	for _, one := range p.Loads {
 		name := result.LoadName(one.Setting[result.LoadSetting])
-		cfg.Loads = append(cfg.Loads, result.Load{Name: name, Config: one.Load, Impls: ranked(one.Impls, one.Reference, result.OfLoad(results, name))})
+		cfg.Loads = append(cfg.Loads, result.Load{Name: name, Config: one.Config, Impls: ranked(one.Impls, one.Reference, result.OfLoad(results, name))})
 	}
 	switch {
 	case len(p.Loads) > 0:
@@ -44,9 +38,6 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 	}
 	for _, f := range p.Faults {
 		cfg.Faults = append(cfg.Faults, f.Text)
-	}
-	for _, o := range p.Objectives {
-		cfg.SLO = append(cfg.SLO, o.String())
 	}
 	return new(result.NewDocument(cfg, results))
 }

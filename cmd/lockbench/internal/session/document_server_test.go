@@ -14,7 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
-	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -36,18 +36,18 @@ func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
 }
 
 // pool returns redsync-goredis's connections to each master.
-func pool(kind masters.Kind, distance time.Duration, f ...faults.Fault) int {
-	p := &plan.Plan{Load: bench.Config{Workers: 1024}, Impls: []string{"redsync-goredis"}, Faults: f}
-	s := &Session{Set: &masters.Set{Kind: kind, Distance: distance}, clients: map[string]rivals.Client{}}
+func pool(kind result.Target, distance time.Duration, f ...faults.Fault) int {
+	p := &plan.Plan{Settings: result.Settings{Config: bench.Config{Workers: 1024}, Impls: []string{"redsync-goredis"}}, Faults: f}
+	s := &Session{Set: &masters.Set{Kind: kind, Distance: distance}, clients: map[string]result.Client{}}
 	s.Targets(p)
 	return s.clients["redsync-goredis"].Pool
 }
 
 func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
-	near := pool(masters.Local, 0)
-	require.Equal(t, near, pool(masters.Given, distant-1))
-	require.Greater(t, pool(masters.Given, distant), near)
-	require.Greater(t, pool(masters.Local, 0, faults.Fault{Kind: faults.Delay}), near)
+	near := pool(result.Local, 0)
+	require.Equal(t, near, pool(result.Given, distant-1))
+	require.Greater(t, pool(result.Given, distant), near)
+	require.Greater(t, pool(result.Local, 0, faults.Fault{Kind: faults.Delay}), near)
 }
 
 func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
@@ -81,7 +81,7 @@ func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
 	require.NoError(t, fs.Parse([]string{"--masters", "redis://user:secret@127.0.0.1:1", "--seed", "5"}))
 	p, err := f.Plan("run", fs)
 	require.NoError(t, err)
-	s := &Session{Set: &masters.Set{Kind: masters.Given, Addrs: p.Masters.Given}}
+	s := &Session{Set: &masters.Set{Kind: result.Given, Addrs: p.Masters.Given}}
 	doc := s.document(p, nil)
 	require.True(t, doc.Config.MastersRedacted)
 	text, err := json.Marshal(doc)

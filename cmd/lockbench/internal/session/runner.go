@@ -41,7 +41,7 @@ type riggedRunner struct {
 // Run adds the probes and the faults of the measured time to the result.
 func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	prober := &probe.Prober{} // without masters
-	opts := probe.Options{Every: r.plan.ProbeEvery, Timeout: cmp.Or(5*r.plan.Engine.MasterTimeout, time.Second)}
+	opts := probe.Options{Every: r.plan.ProbeEvery, Timeout: cmp.Or(5*r.plan.MasterTimeout, time.Second)}
 	if opts.Every > 0 {
 		var err error
 		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], opts); err != nil {

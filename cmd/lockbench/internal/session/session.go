@@ -17,7 +17,6 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/usage"
 )
@@ -30,7 +29,7 @@ type Session struct {
 	Set     *masters.Set
 	Addrs   []string // of the masters, or of proxies in front of them
 	rig     *faults.Rig
-	clients map[string]rivals.Client // by implementation
+	clients map[string]result.Client // by implementation
 	show    func(bench.Progress)     // may be nil
 }
 
@@ -40,7 +39,7 @@ func Open(ctx context.Context, p *plan.Plan, log io.Writer) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Set: set, Addrs: set.Addrs, rig: &faults.Rig{}, clients: map[string]rivals.Client{}}
+	s := &Session{Set: set, Addrs: set.Addrs, rig: &faults.Rig{}, clients: map[string]result.Client{}}
 	if len(p.Faults) > 0 {
 		if s.rig, err = faults.NewRig(p.Faults, set.Servers); err != nil {
 			return nil, errors.Join(err, set.Close())
@@ -59,11 +58,11 @@ func (s *Session) Close() error {
 // the user chose others.
 func start(ctx context.Context, p *plan.Plan, log io.Writer) (*masters.Set, error) {
 	m := p.Masters
-	switch m.Kind {
-	case masters.Given:
+	switch m.Target {
+	case result.Given:
 		return masters.Use(ctx, m.Given)
-	case masters.Local:
-		set, err := masters.StartLocal(ctx, m.Count, redisserver.Options{Programs: m.Programs, Args: faults.ServerArgs(p.Faults)})
+	case result.Local:
+		set, err := masters.StartLocal(ctx, m.Count, redisserver.Options{Programs: p.Programs, Args: faults.ServerArgs(p.Faults)})
 		if !errors.Is(err, redisserver.ErrNoBinary) || m.Chosen {
 			return set, err
 		}
@@ -103,7 +102,7 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 	results, err := runs(ctx, s)
 	line.End()
 	for _, r := range results {
-		if s.Set.Kind == masters.Embedded {
+		if s.Set.Kind == result.Embedded {
 			r.Invalidate(result.ReasonEmbedded, "")
 		}
 		for _, o := range p.Objectives {

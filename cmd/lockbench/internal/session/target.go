@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/raw"
@@ -39,7 +38,7 @@ func (s *Session) Targets(p *plan.Plan) (targets []Target) {
 
 func (s *Session) target(p *plan.Plan, names ...string) Target {
 	addrs, name := s.Addrs[:p.Masters.Count], names[0]
-	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Load, Setting: p.Setting}
+	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Config, Setting: p.Setting}
 	t.Load.Progress = s.show
 	impl, _ := rivals.Find(name)
 	if impl.Single {
@@ -51,13 +50,13 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 		s.clients[name] = c
 	}
 	t.Open = func(ctx context.Context) (runner Runner, err error) {
-		if options.Fencing && s.Set.Kind != masters.Given {
+		if options.Fencing && s.Set.Kind != result.Given {
 			if options.SetUp = bench.RandomKeyPrefix(); rivals.CanFence(names) {
 				err = rivals.SetUp(ctx, options)
 			}
 		}
 		if err == nil {
-			runner, err = open(ctx, names, options, p.Load.Procs)
+			runner, err = open(ctx, names, options, p.Procs)
 		}
 		return riggedRunner{runner, s, p}, p.Refused(err)
 	}

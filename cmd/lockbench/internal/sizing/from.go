@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/engine"
 )
 
 // ErrTooLittle is returned when a measurement is too small to size from.
@@ -109,9 +108,37 @@ func timesOf(results []*bench.Result, figure func(*bench.Result) *bench.Summary)
 	return Count(took, counts, censored), nil
 }
 
+// Process is what sizes are made from of an engine.Measurements, in its JSON form: who reads a result needs no engine.
+type Process struct {
+	Version      int           `json:"version"`
+	Span         time.Duration `json:"span_ns"`
+	Masters      []string      `json:"masters"`
+	Fencing      bool          `json:"fencing"`
+	MaxTTL       time.Duration `json:"max_ttl_ns"`
+	Groups       int           `json:"groups"`
+	Acquires     durations     `json:"acquires"`
+	HandOvers    durations     `json:"hand_overs"`
+	Holds        durations     `json:"holds"`
+	RenewedHolds durations     `json:"renewed_holds"`
+	Renewed      int64         `json:"renewed"`
+	LongestTTL   time.Duration `json:"longest_ttl_ns"`
+	Pauses       durations     `json:"pauses"`
+}
+
+type durations struct {
+	Count   int64    `json:"count"`
+	Buckets []bucket `json:"buckets"`
+	Longest []Moment `json:"longest"`
+}
+
+type bucket struct {
+	Most  time.Duration `json:"most_ns"`
+	Count int64         `json:"count"`
+}
+
 // ReadProcess reads the JSON of an engine's measurements in a user's process. The caller puts the
 // name of the file before its error.
-func ReadProcess(name string) (p engine.Measurements, err error) {
+func ReadProcess(name string) (p Process, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return p, errors.Unwrap(err) // without the name
@@ -129,12 +156,9 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 
 // FromProcess converts the measurements of an engine in a user's process. They lack round trips
 // to single masters, clocks and outages.
-func FromProcess(p engine.Measurements) (m Measured, err error) {
-	m = Measured{Masters: len(p.Masters), Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, MaxTTL: p.MaxTTL, LongestTTL: p.LongestTTL, Watched: p.Span}
-	for _, one := range p.Pauses.Longest {
-		m.Pauses = append(m.Pauses, Moment(one))
-	}
-	read := func(name string, d engine.Durations, but Measured) Times {
+func FromProcess(p Process) (m Measured, err error) {
+	m = Measured{Masters: len(p.Masters), Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, MaxTTL: p.MaxTTL, LongestTTL: p.LongestTTL, Watched: p.Span, Pauses: p.Pauses.Longest}
+	read := func(name string, d durations, but Measured) Times {
 		t, wrong := timesOfProcess(d, but.paused)
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("is damaged: %ss %w", name, wrong))
@@ -159,7 +183,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 
 // timesOfProcess takes the longest times as they are, less the time in which they were paused, and all
 // others at the upper end of their bucket.
-func timesOfProcess(d engine.Durations, paused func(Moment) time.Duration) (Times, error) {
+func timesOfProcess(d durations, paused func(Moment) time.Duration) (Times, error) {
 	var took []time.Duration
 	var counts []int64
 	last := time.Duration(-1)

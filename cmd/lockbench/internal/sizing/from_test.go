@@ -131,6 +131,14 @@ func TestDoubtsAboutAResultAreSaid(t *testing.T) {
 }
 
 // process has acquires in two buckets, of which the longest are known one by one.
+// read returns the measurements of an engine as lockbench reads them.
+func read(t *testing.T, m engine.Measurements) (p Process) {
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &p))
+	return p
+}
+
 func process() engine.Measurements {
 	return engine.Measurements{
 		Version: 1, Span: time.Minute, Masters: []string{"a", "b", "c"}, Fencing: true, MaxTTL: time.Hour, LongestTTL: time.Minute,
@@ -145,7 +153,7 @@ func process() engine.Measurements {
 
 func TestProcessHasItsLongestTimesAndTheOthersAsTheirBuckets(t *testing.T) {
 	p := process()
-	m, err := FromProcess(p)
+	m, err := FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.Equal(t, Measured{
 		Masters: 3, Fencing: true, MaxTTL: time.Hour, LongestTTL: time.Minute, Watched: time.Minute, Pauses: []Moment{{5, 7}},
@@ -153,7 +161,7 @@ func TestProcessHasItsLongestTimesAndTheOthersAsTheirBuckets(t *testing.T) {
 		Holds: Count([]time.Duration{30}, []int64{2}, 2), Renewed: Count([]time.Duration{50}, nil, 2), // four of seven are not released
 	}, m)
 	p.HandOvers = engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 300, Count: 1}}}
-	m, err = FromProcess(p)
+	m, err = FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.True(t, m.Shared)
 	require.Equal(t, Count([]time.Duration{300}, nil, 0), m.HandOvers)
@@ -169,18 +177,18 @@ func TestHoldsOfAProcessAreWithoutTheirPauses(t *testing.T) {
 		return engine.Durations{Count: 201, Buckets: []engine.Bucket{{Most: 40 * ms, Count: 200}, {Most: bucket, Count: 1}}, Longest: []engine.Moment{{At: at, Took: took}}}
 	}
 	p.Holds = held(25030*ms, 5050*ms)
-	m, err := FromProcess(p)
+	m, err := FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.Equal(t, Count([]time.Duration{40 * ms, 50 * ms}, []int64{200, 1}, 0), m.Holds)
 	s := Size(m, Ask{})
 	require.Equal(t, RoundUp(s.Acquire+50*ms+5*time.Second+s.Clocks-ms), s.Unkept, "the pause counts once")
 	p.Holds = held(40*time.Second, 5050*ms)
-	m, err = FromProcess(p)
+	m, err = FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.Equal(t, 5050*ms, m.Holds.Longest(), "there was no pause in it")
 
 	p.HandOvers = held(24*time.Second, 4500*ms)
-	m, err = FromProcess(p)
+	m, err = FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.Equal(t, 500*ms, m.HandOvers.Longest())
 }
@@ -194,7 +202,7 @@ func TestLocksOfAProcessThatAreNotReleasedMayBeHeldForLongerThanAllOthers(t *tes
 	p.RenewedHolds, p.Renewed = engine.Durations{}, 0
 	p.Acquires, p.HandOvers, p.Holds = times(900), times(120), times(1015)
 	advised := func() Sizes {
-		m, err := FromProcess(p)
+		m, err := FromProcess(read(t, p))
 		require.NoError(t, err)
 		return Size(m, Ask{})
 	}
@@ -214,7 +222,7 @@ func TestLocksOfAProcessThatAreNotReleasedMayBeHeldForLongerThanAllOthers(t *tes
 	p.Renewed, p.Holds = 0, times(1020)
 	require.Zero(t, advised().Open, "all are released")
 	p.Holds = times(0)
-	m, err := FromProcess(p)
+	m, err := FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.True(t, m.Holds.Empty(), "none is")
 }
@@ -225,11 +233,11 @@ func TestLocksThatAreUnderWayWhenAProcessIsAskedAreNotHeldForLong(t *testing.T) 
 	p.RenewedHolds, p.Renewed = engine.Durations{}, 0
 	p.Acquires = engine.Durations{Count: 1000, Buckets: []engine.Bucket{{Most: ms, Count: 1000}}}
 	p.Holds = engine.Durations{Count: 960, Buckets: []engine.Bucket{{Most: 1500 * ms, Count: 960}}} // 24 at a time
-	m, err := FromProcess(p)
+	m, err := FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.Zero(t, m.Holds.censored)
 	p.Acquires.Count, p.Acquires.Buckets[0].Count = 1010, 1010
-	m, err = FromProcess(p)
+	m, err = FromProcess(read(t, p))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, m.Holds.censored, "more than twice that")
 }
@@ -246,7 +254,7 @@ func TestProcessThatIsDamagedIsRefused(t *testing.T) {
 	} {
 		p := process()
 		change(&p)
-		_, err := FromProcess(p)
+		_, err := FromProcess(read(t, p))
 		require.ErrorContains(t, err, text)
 	}
 }

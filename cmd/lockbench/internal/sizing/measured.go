@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/internal/probe"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 )
@@ -36,10 +35,13 @@ type Measured struct {
 }
 
 // Moment is a stretch of time.
-type Moment struct{ At, Took time.Duration }
+type Moment struct {
+	At   time.Duration `json:"at_ns"`
+	Took time.Duration `json:"took_ns"`
+}
 
 // Round is one probe of all masters, sent to all at once.
-type Round = probe.Row
+type Round = quorum.Row
 
 // quorums returns the times of a quorum, less the time in which the holder was paused.
 func (m Measured) quorums() Times {

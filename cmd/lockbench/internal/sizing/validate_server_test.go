@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
@@ -170,7 +171,7 @@ func renewals(t *testing.T) []check {
 func run(t *testing.T, cfg bench.Config, addrs []string, c sizing.Config) *bench.Result {
 	cfg.TTL, cfg.Outages, cfg.KeyPrefix = c.TTL, true, fmt.Sprint(rand.Uint64())
 	impl, _ := rivals.Find("muxlock")
-	locker, err := impl.Open(t.Context(), rivals.Options{Masters: addrs, TTL: c.TTL, MaxTTL: time.Minute, MasterTimeout: c.MasterTimeout, Workers: cfg.Workers, NewMasters: true})
+	locker, err := impl.Open(t.Context(), rivals.Options{Masters: addrs, TTL: c.TTL, Engine: result.Engine{MaxTTL: time.Minute, MasterTimeout: c.MasterTimeout}, Workers: cfg.Workers, NewMasters: true})
 	require.NoError(t, err)
 	r, err := bench.Run(t.Context(), "muxlock", locker, cfg)
 	require.NoError(t, err)

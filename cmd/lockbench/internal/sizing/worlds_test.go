@@ -1,6 +1,7 @@
 package sizing_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -274,7 +275,11 @@ func (w world) measured(t *testing.T, s seen) sizing.Measured {
 		for _, one := range s.pauses {
 			p.Pauses.Longest = append(p.Pauses.Longest, engine.Moment(one))
 		}
-		m, err := sizing.FromProcess(p)
+		text, err := json.Marshal(p)
+		require.NoError(t, err)
+		var process sizing.Process
+		require.NoError(t, json.Unmarshal(text, &process))
+		m, err := sizing.FromProcess(process)
 		require.NoError(t, err)
 		return m
 	}

@@ -72,7 +72,7 @@ func FuzzRead(f *testing.F) {
 	require.NoError(f, result.JSON(&whole, resulttest.Document(resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000))))
 	f.Add(whole.String())
 	f.Add(whole.String()[:whole.Len()/2])
-	f.Add(`{"schema_version": 2, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x", "latency": {"service": {}, "acquire": {}, "release": {}, "cycle": {}}}]}`)
+	f.Add(`{"schema_version": 3, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x", "latency": {"service": {}, "acquire": {}, "release": {}, "cycle": {}}}]}`)
 	f.Fuzz(func(t *testing.T, given string) {
 		doc, err := result.Read(strings.NewReader(given))
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -31,7 +30,7 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 			if without != "" {
 				text += "; " + without + " without a fault"
 			}
-			if f.Kind == string(faults.Crash) {
+			if f.Kind == bench.Crash {
 				text += "; what the killed process did since its last report, up to 1s, is not counted"
 			}
 			b.Line("%s", text)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
@@ -25,7 +24,7 @@ func (b *Blocks) header(doc result.Document) {
 	}
 	b.when(c.Op != bench.AcquireRelease, "op %s", c.Op)
 	b.when(len(c.Faults) > 0, "faults: %s", strings.Join(c.Faults, ", "))
-	if c.Target == masters.Embedded {
+	if c.Target == result.Embedded {
 		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
 		b.hint("  install redis-server or valkey-server for real ones")
 	}

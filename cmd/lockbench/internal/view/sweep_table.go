@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
@@ -57,7 +56,7 @@ func pointsTable(doc result.Document) Table {
 
 // pointRemark writes the doubts about the figures of a setting.
 func pointRemark(doc result.Document, p result.SweepPoint) string {
-	if !p.Valid && doc.Config.Target != masters.Embedded { // runs on embedded masters are never valid
+	if !p.Valid && doc.Config.Target != result.Embedded { // runs on embedded masters are never valid
 		return "not valid"
 	}
 	var missed []string
