@@ -244,7 +244,7 @@ func TestAdviceRestsOnWhatAProcessOfTheUsersMeasured(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(advised("-o", "json")), &doc))
 	require.Equal(t, 50*time.Second, doc.Advice.Config.TTL, "what was seen is survived")
 	text := advised()
-	require.Contains(t, text, "MaxTTL is 30s now. First set it to 50s in every process of these masters.")
+	require.Contains(t, text, "MaxTTL is 30s now. First set 50s in every process that uses these masters.")
 	require.Contains(t, flat(text), "lockbench run --masters "+strings.Join(m.Masters, ","))
 	require.Contains(t, flat(text), "--hold file:")
 }

@@ -22,13 +22,12 @@ func (b *Blocks) advice(a *result.Advice) {
 		b.Line("Allow --rto %s or more, or change %s.", short(a.Enough), takesMost(a))
 	}
 	b.settings(a)
-	b.Line("A crashed holder blocks others for up to %s.", upTo(a.Blocks))
-	b.Line("  With Lead that is the time without a leader.")
+	b.Line("A crashed holder blocks others for up to %s (Lead: no leader for so long).", upTo(a.Blocks))
 	if a.Longest > c.TTL {
 		b.Line("Some calls ask for a ttl of up to %s: crashed, they block for that long.", short(a.Longest))
 	}
 	if c.MaxTTL > a.InUse {
-		b.bad("MaxTTL is %s now. First set it to %s in every process of these masters.", short(a.InUse), short(c.MaxTTL))
+		b.bad("MaxTTL is %s now. First set %s in every process that uses these masters.", short(a.InUse), short(c.MaxTTL))
 		if c.Fencing {
 			b.bad("Then set the masters up again: muxlock masters init --max-ttl %s", short(c.MaxTTL))
 			b.bad("--recover --above FENCE, the largest fence so far; and restart all clients.")
@@ -93,7 +92,7 @@ func (b *Blocks) settings(a *result.Advice) {
 	timeout := "about double: "
 	switch {
 	case c.MasterTimeout == sizing.LeastTimeout:
-		timeout = "the least advised: "
+		timeout = "the lower limit: "
 	case c.MasterTimeout < 2*slow:
 		timeout = "capped by the TTL: "
 	}
@@ -140,7 +139,7 @@ func (b *Blocks) neededToRenew(a *result.Advice) {
 	}
 	b.Line("The TTL of renewed locks must be at least %s.", short(a.Needed))
 	if a.Unkept > 0 {
-		b.Line("  Without renewals it must be %s, for holds of up to %s.", short(a.Unkept), short(a.Hold.Took))
+		b.Line("  Without renewals it must be %s: holds of up to %s, and pauses.", short(a.Unkept), short(a.Hold.Took))
 	}
 	took, outage := none, "not watched: lockbench advise --masters watches masters"
 	if a.Outage.N > 0 {
@@ -149,12 +148,12 @@ func (b *Blocks) neededToRenew(a *result.Advice) {
 	if a.Outage.Took > 0 {
 		took, outage = short(a.Outage.Took), "the longest without a quorum, until a renewal can win again"
 	}
-	b.Line("  A renewal is sent after a third of the TTL, and if it fails again 1/24 later.")
+	b.Line("  A renewal is sent after 1/3 of the TTL, and, if it fails, again 1/24 later.")
 	b.Line("  The other 5/8 must outlast the longest of these, plus two answers of a quorum,")
 	b.Line("  plus %s for clocks:", short(a.Clocks))
-	b.part("pause", short(a.Pause.Took), pause(a, "the longest; those within MasterTimeout of each other are one"))
+	b.part("pause", short(a.Pause.Took), pause(a, "the longest; pauses less than MasterTimeout apart are one"))
 	b.part("outage", took, outage)
-	b.part("answer", short(a.Config.MasterTimeout), "MasterTimeout, of a renewal that nobody answers")
+	b.part("answer", short(a.Config.MasterTimeout), "a renewal that nobody answers takes MasterTimeout")
 }
 
 func (b *Blocks) part(name, took, why string) { b.Line("  %-7s %6s  %s", name, took, why) }
@@ -175,15 +174,15 @@ func (b *Blocks) lost(a *result.Advice) {
 	if a.Missed {
 		return
 	}
-	b.Line("Worse may come than was seen. 95%% sure, by how long was watched:")
+	b.Line("Worse may come than was seen. With 95%% confidence, from %s of watching:", short(a.Watched))
 	if !a.Config.Renew {
-		b.Line("  at most %.2f%% of the locks that are not renewed are lost;", math.Ceil(1e4*a.AtMost)/100)
+		b.Line("  at most %.2f%% of the locks that are not renewed are lost.", math.Ceil(1e4*a.AtMost)/100)
 	}
 	if a.Config.Renew || a.Renewed > 0 {
 		outage := map[bool]string{true: " or outage"}[a.Outage.N > 0]
-		b.Line("  a pause%s that costs renewed locks comes less than once in %s;", outage, short(a.Every))
+		b.Line("  a pause%s that costs renewed locks comes less than once in %s.", outage, short(a.Every))
 	}
-	b.Line("  a bound is no estimate: watch for longer than %s to lower it.", short(a.Watched))
+	b.Line("  These are upper bounds, no estimates: watch for longer to lower them.")
 }
 
 func orNone(n int64) string {
