@@ -53,13 +53,6 @@ func TestHistoryShowsBothHoldersOfAnOverlapAcrossProcesses(t *testing.T) {
 	require.NotContains(t, string(text), `"history"`, "it is for a file of its own")
 }
 
-func TestHistoryIsEmptyWhereNothingOverlaps(t *testing.T) {
-	cfg := Config{Workers: 2, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 50 * time.Millisecond, TTL: time.Hour, History: 64}
-	r := inParts(t, newLeases(1, 100*time.Microsecond), cfg)
-	require.Zero(t, r.Safety.Overlaps)
-	require.Empty(t, r.History)
-}
-
 func TestHistoryKeepsTheLatestEventsAndFreezesSoonAfterAnOverlap(t *testing.T) {
 	table := newTable(Config{Keys: 2, Dist: Uniform(), Procs: 2, History: 8})
 	h := newHistory(table, []string{"a", "b"}, 1)
@@ -88,11 +81,4 @@ func TestHistoryKeepsTheLatestEventsAndFreezesSoonAfterAnOverlap(t *testing.T) {
 	}
 	slices.Sort(seen)
 	require.Equal(t, []int64{14, 15, 16, 17, 18, 19, 20, 21}, seen, "six before, two after")
-}
-
-func TestAHistoryIsForFewNames(t *testing.T) {
-	cfg := Config{Workers: 1, Keys: spreadNames + 1, Dist: Uniform(), Duration: time.Second, TTL: time.Second, History: 1}
-	require.ErrorContains(t, cfg.Validate(), "--keys")
-	cfg.Keys--
-	require.NoError(t, cfg.Validate())
 }

@@ -446,16 +446,6 @@ func TestAuditOfARunSeesOneHolderTooMany(t *testing.T) {
 	}
 }
 
-func TestPartsSeeOneHolderTooManyAmongThem(t *testing.T) {
-	for slots, violated := range map[int]bool{2: false, 3: true} {
-		cfg := crowded(Permit(2))
-		cfg.Workers, cfg.Procs, cfg.Keys, cfg.KeyPrefix, cfg.Duration, cfg.History = 1, 4, 1, "k", 300*time.Millisecond, 64
-		r := inParts(t, permits{newLeases(slots, time.Millisecond)}, cfg)
-		require.Equal(t, violated, r.Safety.Violated(), slots)
-		require.Equal(t, violated, len(r.History) > 0)
-	}
-}
-
 // fencedPermits grants permits as a correct lock does. The fences of each slot grow, those of slot 0 above all others. broken is the
 // slot whose fences fall; -1: none.
 type fencedPermits struct {

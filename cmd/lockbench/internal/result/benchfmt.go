@@ -30,17 +30,22 @@ func WriteBench(w io.Writer, doc Document) error {
 			fmt.Fprintf(b, "# left out: %s, round %d: %s\n", name, r.Round, why)
 			continue
 		}
-		h := r.Headline()
-		fmt.Fprintf(b, "BenchmarkCycle/%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t", name, doc.Env.GOMAXPROCS, r.Latency[bench.CycleTime].Count, 1e9/r.ThroughputPerS, r.ThroughputPerS)
-		for _, p := range []string{"50", "99"} {
-			if !slices.Contains(h.AtLeast, p) {
-				fmt.Fprintf(b, "%d p%s-ns\t", h.P[p], p)
+		fmt.Fprintf(b, "BenchmarkCycle/%s-%d\t%d\t%.1f ns/op", name, doc.Env.GOMAXPROCS, r.Latency[bench.CycleTime].Count, 1e9/r.ThroughputPerS)
+		for _, c := range benchFigures {
+			if now := MustFigure(c.figure).read(r); now.none == "" && !now.atLeast {
+				fmt.Fprintf(b, "\t%.*f %s", c.digits, now.value, c.unit)
 			}
 		}
-		fmt.Fprintf(b, "%.0f cpu-ns/op\t%.2f allocs/op\n", r.Client.CPUNsPerOp, r.Client.AllocsPerOp)
+		fmt.Fprintln(b)
 	}
 	return b.Flush()
 }
+
+// benchFigures are the figures of a line, with the unit that benchstat shows.
+var benchFigures = []struct {
+	figure, unit string
+	digits       int
+}{{"throughput", "cycles/s", 1}, {"headline.p50", "p50-ns", 0}, {"headline.p99", "p99-ns", 0}, {"cpu_ns_per_op", "cpu-ns/op", 0}, {"allocs_per_op", "allocs/op", 2}}
 
 // leftOut returns why a run is no benchmark, on one line; else "".
 func leftOut(r *bench.Result) string {

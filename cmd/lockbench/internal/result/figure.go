@@ -165,14 +165,7 @@ func FindFigure(name string) (Figure, error) {
 	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name }); i >= 0 {
 		return figures[i], nil
 	}
-	which, statistic, _ := strings.Cut(name, ".")
-	// acquire.response, acquire.wait and acquire.service are other names of three latencies.
-	if clock, rest, ok := strings.Cut(statistic, "."); ok && which == "acquire" && slices.Contains([]string{"response", "wait", "service"}, clock) {
-		which, statistic = clock, rest
-	}
-	if which == "service" {
-		which = "acquire"
-	}
+	which, statistic, _ := strings.Cut(otherNames.Replace(name), ".")
 	if i := slices.IndexFunc(Timings, func(t Timing) bool { return t.name == which }); i >= 0 {
 		f, err := Timings[i].Figure(statistic)
 		if err != nil {
@@ -192,6 +185,9 @@ func FindFigure(name string) (Figure, error) {
 	return Figure{}, fmt.Errorf("there is no figure %q%s; there are %s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s",
 		name, usage.Near(name, "", append(known, plain...)), strings.Join(plain, ", "), strings.Join(latencies, ", "))
 }
+
+// otherNames are those of three latencies of an acquire.
+var otherNames = strings.NewReplacer("acquire.response.", "response.", "acquire.wait.", "wait.", "acquire.service.", "acquire.", "service.", "acquire.")
 
 // Headline is a latency only for MustFigure: response in an open loop, else cycle.
 const Headline = "headline"

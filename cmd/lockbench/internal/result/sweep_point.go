@@ -72,12 +72,12 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	for i := range s.Points {
 		p := &s.Points[i]
 		own := p.Of(results) // a figure that no result has stays 0
-		p.OfferedPerS, _ = MustFigure("offered_per_s").Median(own)
-		p.ThroughputPerS, _ = MustFigure("throughput").Median(own)
-		p.P50Ns, _ = MustFigure("headline.p50").Median(own)
-		p.P99Ns, _ = MustFigure("headline.p99").Median(own)
-		p.HandoverP50Ns, _ = MustFigure("handover.p50").Median(own)
-		p.CPUNsPerOp, _ = MustFigure("cpu_ns_per_op").Median(own)
+		for figure, to := range map[string]*float64{
+			"offered_per_s": &p.OfferedPerS, "throughput": &p.ThroughputPerS, "headline.p50": &p.P50Ns, "headline.p99": &p.P99Ns,
+			"handover.p50": &p.HandoverP50Ns, "cpu_ns_per_op": &p.CPUNsPerOp,
+		} {
+			*to, _ = MustFigure(figure).Median(own)
+		}
 	}
 	return s
 }
