@@ -18,11 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) {
+func TestASignalWhileMastersAreFaultyLeavesNoServer(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "5", "--hold", "20ms", "--fault", "kill:2", "--fault", "stop:3", "--fault", "delay:1:1s", "--duration", "1m")
+	r := start(t, words("run --local 5 --hold 20ms --fault kill:2 --fault stop:3 --fault delay:1:1s --duration 1m")...)
 	require.Len(t, r.servers, 4+1, "the others and the delay line")
-	r.end(t, os.Interrupt)
+	require.False(t, r.serversGone(), "the check sees living servers")
+	r.end(t, syscall.SIGTERM)
 }
 
 // running is a lockbench in the middle of its measured time.
@@ -96,29 +97,6 @@ func (r *running) serversGone() bool {
 		}
 	}
 	return true
-}
-
-func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
-	t.Parallel()
-	r := start(t, "run", "--local", "3", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "-o", "json")
-	require.Len(t, r.servers, 3)
-	require.False(t, r.serversGone(), "the check sees living servers")
-
-	r.end(t, os.Interrupt)
-
-	doc := requireFields(t, r.stdout.String())
-	first := doc["results"].([]any)[0]
-	acquired, _ := at(first, "totals.acquired")
-	require.Positive(t, acquired)
-	reasons, _ := at(first, "valid.reasons")
-	require.Contains(t, fmt.Sprint(reasons), "interrupted")
-}
-
-func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
-	t.Parallel()
-	r := start(t, "run", "--local", "3", "--hold", "20ms", "--fault", "stop:2", "--duration", "1m")
-	require.Len(t, r.servers, 3)
-	r.end(t, syscall.SIGTERM)
 }
 
 func TestAClosedTerminalEndsTheRunInOrder(t *testing.T) {

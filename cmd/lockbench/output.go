@@ -27,13 +27,10 @@ var formats = []string{"text", "json", "bench"}
 var few = []string{"text", "json"}
 
 func checkFormat(format string, formats []string) error {
-	switch {
-	case slices.Contains(formats, format):
-		return nil
-	case len(formats) == len(few):
-		return usage.Errorf("-o must be %s, got %q", strings.Join(formats, " or "), format)
+	if !slices.Contains(formats, format) {
+		return usage.Errorf("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
 	}
-	return usage.Errorf("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
+	return nil
 }
 
 // closedPipe ends a run without a text, since nobody reads the output any more.

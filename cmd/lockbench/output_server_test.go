@@ -40,8 +40,9 @@ func TestAnEarlierResultStaysWhenTheRunFails(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
 	require.NoError(t, os.WriteFile(name, []byte("earlier"), 0o644))
-	_, _, code := lockbench(t, "run", "--masters", "127.0.0.1:1", "--out", name)
+	_, stderr, code := lockbench(t, "run", "--masters", "127.0.0.1:1", "--out", name)
 	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "master 127.0.0.1:1: ")
 	require.Equal(t, "earlier", read(t, name))
 	require.NoFileExists(t, name+".partial")
 }

@@ -52,30 +52,13 @@ func TestAKeptResultBecomesAPage(t *testing.T) {
 	require.JSONEq(t, read(t, kept), json)
 }
 
-func TestReportTellsWhatItCannotRead(t *testing.T) {
+func TestReportTakesOneFileAndAFormat(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	file := func(name, text string) string {
-		name = filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		return name
-	}
-	out := filepath.Join(dir, "out.html")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "arg"},
-		{[]string{filepath.Join(dir, "missing")}, "cannot be read"},
-		{[]string{file("empty", "")}, "empty"},
-		{[]string{file("foreign.html", "<html>hello")}, "a page"},
-		{[]string{file("foreign.json", "{}")}, "no result of lockbench"},
-		{[]string{file("newer.json", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)}, "another lockbench: schema 99"},
-		{[]string{file("any", "x"), "-o", "pdf"}, "-o must be"},
-	} {
-		_, stderr, code := lockbench(t, append([]string{"report", "--out", out}, c.args...)...)
-		require.Equal(t, 2, code, "%v: %s", c.args, stderr)
-		require.Contains(t, stderr, c.want)
+	out := filepath.Join(t.TempDir(), "out.html")
+	for want, args := range map[string][]string{"arg": nil, "-o must be": {"any", "-o", "pdf"}, "no such file": {"any"}} {
+		_, stderr, code := lockbench(t, append([]string{"report", "--out", out}, args...)...)
+		require.Equal(t, exitUsage, code, stderr)
+		require.Contains(t, stderr, want)
 		require.NoFileExists(t, out)
 	}
 }

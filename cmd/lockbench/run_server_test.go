@@ -13,14 +13,6 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--masters", "127.0.0.1:1")
-	require.Equal(t, exitRun, code)
-	require.Empty(t, stdout)
-	require.Contains(t, stderr, "127.0.0.1:1")
-}
-
 func TestMastersThatDoNotVoteYetAreRefusedBeforeTheLoad(t *testing.T) {
 	t.Parallel()
 	masters := strings.Join(redistest.Addrs(redistest.Masters(t, 3)), ",")
@@ -81,21 +73,13 @@ func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 	}
 }
 
-func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
+func TestCompareRelatesARawLoadToo(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "compare", "--local", "3", "--impl", "muxlock,redislock,raw", "--rounds", "2",
-		"--workers", "8", "--think", "1ms", "--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
+	stdout, stderr, code := lockbench(t, words("compare --local 3 --impl muxlock,redislock,raw --rounds 1 --workers 8 --think 1ms --duration 500ms --warmup 20ms -o json")...)
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
-	var order []string
-	for _, r := range doc["results"].([]any) {
-		r := r.(map[string]any)
-		order = append(order, fmt.Sprint(r["impl"], r["round"], " seed ", r["seed"]))
-	}
-	require.Equal(t, []string{
-		"muxlock1 seed 5", "redislock1 seed 5", "raw1 seed 5", "raw2 seed 6", "redislock2 seed 6", "muxlock2 seed 6",
-	}, order)
+	require.Len(t, doc["results"], 3)
 	require.Len(t, doc["relative"], 3)
 }
 

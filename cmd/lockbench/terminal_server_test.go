@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -76,33 +75,8 @@ func TestAnErrorOnATerminalBreaksBetweenWords(t *testing.T) {
 	require.Regexp(t, `(?m)^  .*rate *\r$`, seen())
 }
 
-func TestAResultIsShownAsTextOnATerminal(t *testing.T) {
-	t.Parallel()
-	kept := filepath.Join(t.TempDir(), "kept.json")
-	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--workers", "1", "--duration", "200ms", "--warmup", "0s", "-o", "json", "--out", kept)
-	requireMeasured(t, code, stderr)
-	ours, theirs, err := pty.Open()
-	require.NoError(t, err)
-	defer ours.Close()
-	cmd := exec.Command(binary, "report", kept)
-	cmd.Stdout = theirs
-	require.NoError(t, cmd.Start())
-	theirs.Close()
-	shown, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
-	require.NoError(t, cmd.Wait())
-	require.Contains(t, string(shown), "closed loop")
-	require.NotContains(t, string(shown), "<html")
-}
-
-func TestHintsAreForATerminalOnly(t *testing.T) {
-	t.Parallel()
-	args := []string{"run", "--embedded", "1", "--impl", "noop", "--workers", "1", "--duration", "100ms", "--warmup", "0s", "-q"}
-	stdout, stderr, code := lockbench(t, args...)
-	requireMeasured(t, code, stderr)
-	require.Contains(t, stdout, "cycles/s")
-	require.NotContains(t, stdout, "next: ")
-	require.NotContains(t, stdout, "--rate shows it")
-
+// shown returns what lockbench writes to a terminal.
+func shown(t *testing.T, args ...string) string {
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)
 	defer ours.Close()
@@ -110,7 +84,18 @@ func TestHintsAreForATerminalOnly(t *testing.T) {
 	cmd.Stdout = theirs
 	require.NoError(t, cmd.Start())
 	theirs.Close()
-	shown, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
+	text, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
 	cmd.Wait()
-	require.Contains(t, string(shown), "next: lockbench compare")
+	return string(text)
+}
+
+func TestAResultIsTextOnATerminalWithHints(t *testing.T) {
+	t.Parallel()
+	kept := keep(t, words("run --embedded 1 --impl noop --workers 1 --duration 100ms --warmup 0s")...)
+	piped, _, _ := lockbench(t, "report", kept)
+	require.Contains(t, piped, "closed loop")
+	for _, hint := range []string{"next: lockbench compare", "--rate shows it"} {
+		require.NotContains(t, piped, hint)
+		require.Contains(t, shown(t, "report", kept), hint)
+	}
 }

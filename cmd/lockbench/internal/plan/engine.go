@@ -19,17 +19,11 @@ import (
 
 // checkImpls refuses what an implementation cannot do, and what the engine would refuse.
 func (p *Plan) checkImpls() error {
-	ours := slices.ContainsFunc(p.Impls, func(name string) bool { return implOf(name).Ours })
-	for _, given := range []struct {
-		flag string
-		time time.Duration
-		only bool // of the engine
-	}{{"master-timeout", p.MasterTimeout, false}, {"max-ttl", p.MaxTTL, true}, {"retry-held", p.RetryHeld, true}, {"retry-split", p.RetrySplit, true}} {
-		switch {
-		case given.time < 0:
-			return usage.Errorf("--%s must not be negative, got %s", given.flag, given.time)
-		case given.time > 0 && given.only && !ours:
-			return usage.Errorf("--%s cannot be used with --impl %s: only muxlock takes it", given.flag, strings.Join(p.Impls, ","))
+	if !slices.ContainsFunc(p.Impls, func(name string) bool { return implOf(name).Ours }) {
+		for flag, given := range map[string]time.Duration{"max-ttl": p.MaxTTL, "retry-held": p.RetryHeld, "retry-split": p.RetrySplit} {
+			if given != 0 {
+				return usage.Errorf("--%s cannot be used with --impl %s: only muxlock takes it", flag, strings.Join(p.Impls, ","))
+			}
 		}
 	}
 	for _, name := range p.Impls {
@@ -42,10 +36,8 @@ func (p *Plan) checkImpls() error {
 		return usage.Errorf("--op %s cannot be used with --groups %d: its names must be of one group", p.Op, p.Groups)
 	case p.Hold.Mean() >= p.TTL:
 		return usage.Errorf("--hold must be shorter than --ttl %s, got %s, on average %s", p.TTL, p.Hold, p.Hold.Mean().Round(time.Microsecond))
-	case p.MasterTimeout >= p.TTL:
-		return usage.Errorf("--master-timeout %s must be shorter than --ttl %s", p.MasterTimeout, p.TTL)
-	case p.MaxTTL != 0 && p.MaxTTL < p.TTL:
-		return usage.Errorf("--max-ttl %s must be at least --ttl %s", p.MaxTTL, p.TTL)
+	case p.MasterTimeout < 0 || p.MasterTimeout >= p.TTL:
+		return usage.Errorf("--master-timeout must be from 0 to below --ttl %s, got %s", p.TTL, p.MasterTimeout)
 	}
 	addrs := slices.Clone(p.Masters.Given)
 	for i := len(addrs); i < p.Masters.Count; i++ { // stand-ins for masters not started yet
