@@ -139,7 +139,7 @@ func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
 	if doc == nil || len(doc.Results) == 0 {
 		return nil, interruptedOr(ctx, err)
 	}
-	return doc, judge(ctx, doc.Results, err)
+	return doc, judge(ctx, p, doc, err)
 }
 
 // fromProcess reads what a process measured. Its document has no results and no machine,

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/internal/usage"
@@ -207,18 +207,14 @@ func executeChaos(cmd *cobra.Command, f chaosFlags) error {
 	if !p.Output.Quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.Seed, len(p.Faults))
 	}
-	return execute(cmd, p, procedure{
-		runs: session.Rounds(p),
-		// Holds outlive their lease on purpose, so lost is not asked.
-		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
-			for _, r := range results {
-				if r.Safety.Violated() {
-					runErr = errors.Join(runErr, writeHistory(p.Settings.History, r))
-				}
+	return execute(cmd, p, procedure{runs: session.Rounds(p), complete: func(doc *result.Document) (err error) {
+		for _, r := range doc.Results {
+			if r.Safety.Violated() {
+				err = errors.Join(err, writeHistory(p.Settings.History, r))
 			}
-			return judge(ctx, results, runErr)
-		},
-	})
+		}
+		return err
+	}})
 }
 
 // writeHistory writes the events around violations and the faults to a file. Each is a JSON object

@@ -38,10 +38,16 @@ func exitCode(err error) (code int, quiet bool) {
 	return usage.Code(err, exitUsage, failed)
 }
 
-// judge turns results into the exit code; the worst verdict wins. A run that is not valid
-// neither meets nor misses an objective.
-func judge(ctx context.Context, results []*bench.Result, runErr error) error {
-	return cmp.Or(grave(ctx, results, runErr), notValid(results), judgeObjectives(results))
+// judge turns the document of a plan, and an error beside it, into the exit code; the worst verdict wins. A run that is not
+// valid neither meets nor misses an objective. Reasons that are excused do not fail a run.
+func judge(ctx context.Context, p *plan.Plan, doc *result.Document, runErr error, excused ...bench.ReasonKind) error {
+	if err := grave(ctx, doc.Results, runErr); err != nil {
+		return err
+	}
+	if doc.Sweep != nil && len(doc.Sweep.Highest) > 0 { // rates that missed are part of the answer
+		return unanswered(doc.Sweep.Highest)
+	}
+	return cmp.Or(lost(p, doc.Results), notValid(doc.Results, excused...), judgeObjectives(doc.Results))
 }
 
 // nameOf returns the implementation and, in a sweep, the setting.
@@ -66,11 +72,11 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 
 // lost names the first run in which held locks lost their validity. It returns nil if an
 // objective is about that, and so judges it, or if a fault took something away and a majority
-// of the masters stayed up. Rivals count only when they run by themselves; package view shows
+// of the masters stayed up. With chaos holds outlive their lease on purpose, and advice is about that. Rivals count only when they run by themselves; package view shows
 // the others.
 func lost(p *plan.Plan, results []*bench.Result) error {
 	away := slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() })
-	if away && p.MajorityStays() || slices.ContainsFunc(p.Objectives, result.Objective.OfLoss) {
+	if p.Command == "chaos" || p.Command == "advise" || away && p.MajorityStays() || slices.ContainsFunc(p.Objectives, result.Objective.OfLoss) {
 		return nil
 	}
 	for _, r := range results {
@@ -114,6 +120,22 @@ func judgeObjectives(results []*bench.Result) error {
 		}
 	}
 	return unjudged
+}
+
+// unanswered names the first search for the highest rate that has no answer.
+func unanswered(all []result.HighestRate) error {
+	for _, failed := range []struct {
+		outcome result.Outcome
+		code    int
+		text    string
+	}{{result.RateSpoiled, exitNotValid, "not valid"}, {result.RateMissed, exitMissed, "missed"}} {
+		for _, found := range all {
+			if found.Outcome() == failed.outcome {
+				return usage.Exitf(failed.code, "%s: %s", failed.text, view.Highest(found))
+			}
+		}
+	}
+	return nil
 }
 
 // worst puts a safety violation before a failure to write the result, and that failure before

@@ -54,17 +54,16 @@ func TestOnlyASafetyViolationIsToldBeforeALostResult(t *testing.T) {
 
 func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
 	r := &bench.Result{Valid: bench.Valid{OK: true}, SLO: []bench.SLO{{Text: "b", Reason: "too few"}, {Text: "a"}, {Text: "c", Pass: true}}}
-	code, _ := exitCode(judge(t.Context(), []*bench.Result{r}, nil))
+	code, _ := exitCode(judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil))
 	require.Equal(t, exitMissed, code)
 	r.SLO[1] = bench.SLO{Text: "acquire.p99<5ms", Unit: bench.UnitNs, Value: 7.25e6}
-	require.EqualError(t, judge(t.Context(), []*bench.Result{r}, nil), "missed:  round 0: acquire.p99<5ms: 7.25ms", "also what was measured")
+	require.EqualError(t, judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil), "missed:  round 0: acquire.p99<5ms: 7.25ms", "also what was measured")
 	r.Invalidate(bench.ReasonRate, "")
-	code, _ = exitCode(judge(t.Context(), []*bench.Result{r}, nil))
+	code, _ = exitCode(judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil))
 	require.Equal(t, exitNotValid, code, "figures that mean nothing miss nothing")
 }
 
 func TestAVerdictOnASweepNamesTheSetting(t *testing.T) {
-	s := swept(result.SweepParam{}, []*plan.Plan{{Command: "sweep"}})
 	for name, bad := range map[string]bench.Result{
 		"an overlap":         {Safety: bench.Safety{Overlaps: 1}},
 		"a fence":            {Safety: bench.Safety{FenceViolations: 1}},
@@ -74,7 +73,7 @@ func TestAVerdictOnASweepNamesTheSetting(t *testing.T) {
 		"not judged":         {SLO: []bench.SLO{{Text: "jain>1", Reason: "too few"}}},
 	} {
 		bad.Impl, bad.Setting = "muxlock", map[string]string{"ttl": "25ms"}
-		err := s.judge(t.Context(), []*bench.Result{{Impl: "muxlock", Valid: bench.Valid{OK: true}}, &bad}, nil)
+		err := judge(t.Context(), &plan.Plan{Command: "sweep"}, &result.Document{Results: []*bench.Result{{Impl: "muxlock", Valid: bench.Valid{OK: true}}, &bad}}, nil)
 		require.ErrorContains(t, err, "muxlock  ttl=25ms ", name)
 	}
 }
@@ -103,7 +102,7 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 		{ended, []*bench.Result{invalid}, errors.New("broke"), exitInterrupted},
 		{ended, []*bench.Result{invalid, overlap}, errors.New("broke"), exitUnsafe},
 	} {
-		code, _ := exitCode(judge(c.ctx, c.results, c.err))
+		code, _ := exitCode(judge(c.ctx, &plan.Plan{}, &result.Document{Results: c.results}, c.err))
 		require.Equal(t, c.want, code)
 	}
 }

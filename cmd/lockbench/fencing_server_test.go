@@ -78,9 +78,9 @@ func TestASweepSetsMastersUpForEachSetting(t *testing.T) {
 
 func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
 	r := &bench.Result{Impl: "x", Valid: bench.Valid{OK: true}}
-	require.NoError(t, judge(t.Context(), []*bench.Result{r}, nil))
+	require.NoError(t, judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil))
 	r.Safety.FenceViolations = 2
-	err := judge(t.Context(), []*bench.Result{r}, nil)
+	err := judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil)
 	code, _ := exitCode(err)
 	require.Equal(t, exitUnsafe, code)
 	require.EqualError(t, err, "SAFETY VIOLATION: x gave 2 locks a fence that is not larger than the one before")

@@ -9,8 +9,6 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/cmd/lockbench/internal/view"
-	"muxlock/internal/usage"
 )
 
 // A run at a rate takes spareTime times as long as its objectives or leastOperations need, but
@@ -37,13 +35,11 @@ func highestRates(param result.SweepParam, plans []*plan.Plan) procedure {
 	}
 	h.plan.Rounds = result.RateRuns
 	s := swept(param, plans)
-	figures := s.complete
-	s.complete = func(doc *result.Document) {
-		figures(doc)
+	return procedure{runs: h.run, complete: func(doc *result.Document) error {
+		err := s.complete(doc)
 		doc.Sweep.Highest = h.found
-	}
-	s.runs, s.judge = h.run, h.judge
-	return s
+		return err
+	}}
 }
 
 func (h *highest) run(ctx context.Context, on *session.Session) (_ []*bench.Result, err error) {
@@ -90,24 +86,4 @@ func (h *highest) length(rate float64) time.Duration {
 		needs = max(needs, o.Samples())
 	}
 	return max(h.plan.Duration, time.Duration(min(spareTime*float64(needs)/rate*float64(time.Second), 1<<62)))
-}
-
-// judge returns the verdict on a sweep. Missed rates are part of it; only one without an answer has
-// failed.
-func (h *highest) judge(ctx context.Context, results []*bench.Result, runErr error) error {
-	if err := grave(ctx, results, runErr); err != nil {
-		return err
-	}
-	for _, failed := range []struct {
-		outcome result.Outcome
-		code    int
-		text    string
-	}{{result.RateSpoiled, exitNotValid, "not valid"}, {result.RateMissed, exitMissed, "missed"}} {
-		for _, found := range h.found {
-			if found.Outcome() == failed.outcome {
-				return usage.Exitf(failed.code, "%s: %s", failed.text, view.Highest(found))
-			}
-		}
-	}
-	return nil
 }

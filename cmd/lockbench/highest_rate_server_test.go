@@ -119,13 +119,13 @@ func TestASweepOfRatesFailsWithoutAnAnswer(t *testing.T) {
 		{[]result.HighestRate{met, missed}, exitMissed, "missed: b: no rate in a row met all objectives: the lowest, 1,000/s, missed"},
 		{[]result.HighestRate{missed, met, spoiled}, exitNotValid, "not valid: c: no rate in a row met all objectives: the lowest, 1,000/s, was spoiled by the machine"},
 	} {
-		err := (&highest{found: c.found}).judge(t.Context(), nil, nil)
+		err := judge(t.Context(), nil, &result.Document{Sweep: &result.Sweep{Highest: c.found}}, nil)
 		code, _ := exitCode(err)
 		require.Equal(t, c.code, code)
 		if c.code != exitOK {
 			require.EqualError(t, err, c.text)
 		}
 	}
-	require.EqualError(t, (&highest{found: []result.HighestRate{met}}).judge(t.Context(), []*bench.Result{{Impl: "a", Safety: bench.Safety{Overlaps: 1}}}, nil),
+	require.EqualError(t, judge(t.Context(), nil, &result.Document{Sweep: &result.Sweep{Highest: []result.HighestRate{met}}, Results: []*bench.Result{{Impl: "a", Safety: bench.Safety{Overlaps: 1}}}}, nil),
 		"SAFETY VIOLATION: a let 1 holders overlap")
 }

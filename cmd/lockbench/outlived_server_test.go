@@ -46,16 +46,13 @@ func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 		{"masters far away", plan.Plan{Command: "run", Masters: plan.Masters{Count: 3}, Faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "redislock", Totals: outlived}, true},
 		{"of a rival in a sweep", plan.Plan{Command: "sweep"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
 		{"in a sweep", plan.Plan{Command: "sweep"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
+		{"with chaos", plan.Plan{Command: "chaos"}, bench.Result{Impl: "muxlock", Totals: outlived}, false},
 		{"of a rival", plan.Plan{Command: "compare"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
 		{"beside rivals", plan.Plan{Command: "compare"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.r.Valid.OK = true
-			runs := inRounds(&c.plan)
-			if c.plan.Command == "sweep" {
-				runs = swept(result.SweepParam{}, []*plan.Plan{&c.plan})
-			}
-			code, _ := exitCode(runs.judge(t.Context(), []*bench.Result{&c.r}, nil))
+			code, _ := exitCode(judge(t.Context(), &c.plan, &result.Document{Results: []*bench.Result{&c.r}}, nil))
 			require.Equal(t, map[bool]int{true: exitLost, false: exitOK}[c.want], code)
 		})
 	}

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"cmp"
-	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -44,29 +43,17 @@ func loadCommand(f *plan.Flags, made func(string, *pflag.FlagSet) (*plan.Plan, e
 		if err != nil {
 			return err
 		}
-		return execute(cmd, p, inRounds(p))
+		return execute(cmd, p, procedure{runs: session.Rounds(p.All()...)})
 	}
 	return cmd
 }
 
-// procedure is the way from a plan to an exit code.
+// procedure is what differs between commands with a load.
 type procedure struct {
 	runs session.Runs
-	// complete adds figures of all runs together to the document; may be nil.
-	complete func(*result.Document)
-	// judge returns the verdict on the results, and on an error beside them.
-	judge func(ctx context.Context, results []*bench.Result, runErr error) error
-}
-
-// inRounds runs every implementation in turn. Runs that are not valid for one of the excused
-// reasons do not fail.
-func inRounds(p *plan.Plan, excused ...bench.ReasonKind) procedure {
-	return procedure{
-		runs: session.Rounds(p.All()...),
-		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
-			return cmp.Or(grave(ctx, results, runErr), lost(p, results), notValid(results, excused...), judgeObjectives(results))
-		},
-	}
+	// complete adds what is of all runs together to the document, or writes it elsewhere; may be nil.
+	complete func(*result.Document) error
+	excused  []bench.ReasonKind // as in judge
 }
 
 // execute is the common part of all commands with a load: find masters, load, write, judge.
@@ -82,7 +69,7 @@ func execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
 		return interruptedOr(ctx, runErr)
 	}
 	if s.complete != nil {
-		s.complete(doc)
+		runErr = errors.Join(runErr, s.complete(doc))
 	}
-	return worst(s.judge(ctx, doc.Results, runErr), out.document(*doc))
+	return worst(judge(ctx, p, doc, runErr, s.excused...), out.document(*doc))
 }

@@ -67,15 +67,13 @@ func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
 // swept runs every implementation at every setting, in rounds: a drift of the machine affects
 // all settings alike.
 func swept(param result.SweepParam, plans []*plan.Plan) procedure {
-	var excused []bench.ReasonKind
-	if param.Name == "rate" { // a rate that was not met is an answer there, not a failure
-		excused = []bench.ReasonKind{bench.ReasonRate, bench.ReasonBacklog}
-	}
-	s := inRounds(plans[0], excused...)
-	s.runs = session.Rounds(plans...)
-	s.complete = func(doc *result.Document) {
+	s := procedure{runs: session.Rounds(plans...), complete: func(doc *result.Document) error {
 		doc.Relative = []result.Relative{} // Relative knows no settings
 		doc.Sweep = result.NewSweep([]result.SweepParam{param}, doc.Results)
+		return nil
+	}}
+	if param.Name == "rate" { // a rate that was not met is an answer there, not a failure
+		s.excused = []bench.ReasonKind{bench.ReasonRate, bench.ReasonBacklog}
 	}
 	return s
 }
