@@ -23,6 +23,7 @@ type Target struct {
 	Load    bench.Config
 	Setting map[string]string                     // its difference to other targets, for Result.Setting
 	Open    func(context.Context) (Runner, error) // connects it
+	ours    bool                                  // this project's engine
 }
 
 // Targets returns the implementations of a plan, which has checked their names.
@@ -41,7 +42,7 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Config, Setting: p.Setting}
 	t.Load.Progress = s.show
 	impl, _ := rivals.Find(name)
-	if impl.Single {
+	if t.ours = impl.Ours; impl.Single {
 		t.Masters = 1
 	}
 	options := p.Options(addrs, s.Set.Kind)
@@ -85,7 +86,7 @@ func tryOut(ctx context.Context, targets []Target) error {
 			err = runner.Close()
 		}
 		switch {
-		case err != nil && strings.HasPrefix(t.Name, "muxlock"):
+		case err != nil && t.ours:
 			return t.Failed(err)
 		case err != nil:
 			return usage.Errorf("--impl %s cannot run on these masters: %w", t.Name, err)
