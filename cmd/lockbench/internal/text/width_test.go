@@ -24,17 +24,14 @@ func rendered(t *testing.T, blocks view.Blocks) []string {
 	return lines
 }
 
-func TestALineBreaksBetweenFiguresOrElseBetweenWords(t *testing.T) {
+func TestALineBreaksBetweenFiguresAndIsIndented(t *testing.T) {
 	var b view.Blocks
 	b.Line("a %s  last figure", strings.Repeat("µ", 66))
-	b.Line("  in: %s", strings.Repeat("seven77 ", 12))
+	b.Line("  in: %s", strings.Repeat("seven77 ", 10))
 	require.Equal(t, []string{
-		"a " + strings.Repeat("µ", 66),
-		"  last figure",
-		"  in: seven77 seven77 seven77 seven77 seven77 seven77 seven77 seven77 seven77",
-		"    seven77 seven77 seven77",
+		"a " + strings.Repeat("µ", 66), "  last figure",
+		"  in: seven77 seven77 seven77 seven77 seven77 seven77 seven77 seven77 seven77", "    seven77",
 	}, rendered(t, b))
-	require.Equal(t, strings.Repeat("x", 99)+"\n  y", Fold(strings.Repeat("x", 99)+" y"), "a word stays whole")
 }
 
 func TestACommandCanBePastedAsItIsShown(t *testing.T) {
@@ -55,35 +52,27 @@ func TestACommandCanBePastedAsItIsShown(t *testing.T) {
 	}
 }
 
-// tableOf makes a table whose rows have a name, so many figures and a remark.
-func tableOf(figures int, remark string) view.Blocks {
-	t := view.Table{Texts: 1, Heads: []string{""}, Remarks: 1}
-	row := []view.Cell{{Text: "muxlock"}}
+// tableOf renders a table whose row has a name, so many figures and a remark.
+func tableOf(t *testing.T, figures int, remark string) []string {
+	heads, row := []string{""}, []view.Cell{{Text: "muxlock"}}
 	for range figures {
-		t.Heads, row = append(t.Heads, "cycle p50"), append(row, view.Cell{Text: "1.23ms"})
+		heads, row = append(heads, "cycle p50"), append(row, view.Cell{Text: "1.23ms"})
 	}
-	t.Heads, row = append(t.Heads, ""), append(row, view.Cell{Text: remark})
-	t.Rows = [][]view.Cell{row}
-	var b view.Blocks
-	b.Table(t)
-	return b
+	return rendered(t, view.Blocks{{Table: &view.Table{Texts: 1, Remarks: 1, Heads: append(heads, ""), Rows: [][]view.Cell{append(row, view.Cell{Text: remark})}}}})
 }
 
-func TestTextGivesWayInATableThatIsTooWide(t *testing.T) {
+func TestATableThatIsTooWideIsFoldedOrDivided(t *testing.T) {
 	require.Equal(t, []string{
 		"         cycle p50  cycle p50",
 		"muxlock     1.23ms     1.23ms  as long as all of the others taken together and",
 		"                               then some",
-	}, rendered(t, tableOf(2, "as long as all of the others taken together and then some")))
-}
-
-func TestFiguresThatHaveNoRoomStandBelowWithTheSameNames(t *testing.T) {
+	}, tableOf(t, 2, "as long as all of the others taken together and then some"))
 	require.Equal(t, []string{
 		"         cycle p50  cycle p50  cycle p50  cycle p50  cycle p50  cycle p50",
 		"muxlock     1.23ms     1.23ms     1.23ms     1.23ms     1.23ms     1.23ms",
 		"         cycle p50",
 		"muxlock     1.23ms  not valid",
-	}, rendered(t, tableOf(7, "not valid")))
+	}, tableOf(t, 7, "not valid"), "figures stand below, with the same name")
 }
 
 func TestWhatIsToBeCopiedIsNotFolded(t *testing.T) {
