@@ -71,8 +71,8 @@ func TestAComparisonSaysWhatItFoundAndWhyARivalIsAhead(t *testing.T) {
 		"one caller: cycles/s", "time held", "8.00x [8.00..8.01]",
 		"own names: muxlock makes 8.00x the cycles of polls, the next over all masters, and 1.50x for a lone caller",
 		"one name: one acquire in a hundred waits 35.0ms or longer, with polls, the next over all masters, 1.05s",
-		"a lower p50 of polls: it polls, and the last holder mostly wins again while the others sleep",
-		"more cycles of one: it asks one server, and is lost with it",
+		"a lower p50 of polls: callers poll, and the last holder mostly wins again while the others sleep",
+		"more cycles of one: one server is asked, and the lock is lost with it",
 	} {
 		require.Contains(t, flat(got), want)
 	}
@@ -83,7 +83,7 @@ func TestAComparisonSaysWhatItFoundAndWhyARivalIsAhead(t *testing.T) {
 func TestBelowSixRoundsThereIsNoIntervalAndNoVerdict(t *testing.T) {
 	got := compared(t, loads(5))
 	require.Regexp(t, `polls +1,000 +8.00x `, got)
-	for _, not := range []string{"[", "undecided", " makes ", "it polls", "in a hundred"} {
+	for _, not := range []string{"[", "undecided", " makes ", "callers poll", "in a hundred"} {
 		require.NotContains(t, got, not)
 	}
 }

@@ -42,10 +42,12 @@ type Series struct {
 	Dots  bool // a mark at each value
 }
 
-// empty reports whether a chart has nothing but zeros.
+// empty reports whether a chart has nothing but zeros, or only values without a line between them.
 func (c Chart) empty() bool {
 	return !slices.ContainsFunc(c.Series, func(s Series) bool {
-		return slices.ContainsFunc(s.Y, func(v float64) bool { return v != 0 && !math.IsNaN(v) })
+		zeros := slices.DeleteFunc(slices.Clone(s.Y), func(v float64) bool { return v != 0 && !math.IsNaN(v) })
+		shown := len(s.Y) - len(zeros)
+		return shown > 1 || shown == 1 && (s.Dots || len(zeros) > 0 && !c.Y.Log)
 	})
 }
 

@@ -25,4 +25,7 @@ func TestALowerBoundIsDrawnAsOne(t *testing.T) {
 	var b Blocks
 	b.charts(charts...)
 	require.Len(t, b[0].Charts, 1, "a chart of zeros says nothing")
+	for want, c := range map[bool]Chart{true: {Series: []Series{{Y: []float64{5}}}}, false: {Series: []Series{{Y: []float64{5}, Dots: true}}}} {
+		require.Equal(t, want, c.empty(), "one value is no line")
+	}
 }

@@ -49,10 +49,10 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 		}
 	}
 	if polls != nil {
-		say("a lower p50 of %s: it polls, and the last holder mostly wins again while the others sleep", strings.Join(polls, ", "))
+		say("a lower p50 of %s: callers poll, and the last holder mostly wins again while the others sleep", strings.Join(polls, ", "))
 	}
 	if single != nil {
-		say("more cycles of %s: it asks one server, and is lost with it", strings.Join(single, ", "))
+		say("more cycles of %s: one server is asked, and the lock is lost with it", strings.Join(single, ", "))
 	}
 	return texts
 }
