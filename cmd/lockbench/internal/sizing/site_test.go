@@ -2,6 +2,7 @@ package sizing_test
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
-	"gonum.org/v1/gonum/stat"
 
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
@@ -32,13 +32,6 @@ func (c check) share(k, n int) check {
 	return c
 }
 
-func (c check) mean(samples []float64) check {
-	m, deviation := stat.MeanStdDev(samples, nil)
-	half := 4 * stat.StdErr(deviation, float64(len(samples)))
-	c.measured, c.least, c.top, c.unit = m, m-half, m+half, fmt.Sprintf("ms, of %d", len(samples))
-	return c
-}
-
 func (c check) quantile(samples []float64, p float64) check {
 	slices.Sort(samples)
 	n := float64(len(samples))
@@ -50,13 +43,12 @@ func (c check) quantile(samples []float64, p float64) check {
 
 func inMs(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// far returns an address that leads to a master with delays. requests and replies draw the delays;
-// order is kept.
-func far(t *testing.T, master string, requests, replies func() time.Duration) string {
+// far returns an address that leads to a master whose replies are late; their order is kept.
+func far(t *testing.T, master string, law func() time.Duration) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	late := func(from, to net.Conn, law func() time.Duration) {
+	late := func(from, to net.Conn) {
 		type chunk struct {
 			bytes []byte
 			due   time.Time
@@ -90,22 +82,20 @@ func far(t *testing.T, master string, requests, replies func() time.Duration) st
 				in.Close()
 				continue
 			}
-			go late(in, out, requests)
-			go late(out, in, replies)
+			go func() { _, _ = io.Copy(out, in) }()
+			go late(out, in)
 		}
 	}()
 	return l.Addr().String()
 }
 
-func never() time.Duration { return 0 }
-
 func lognormal(median time.Duration, sigma float64) func() time.Duration {
 	return func() time.Duration { return time.Duration(float64(median) * math.Exp(sigma*rand.NormFloat64())) }
 }
 
-func fars(t *testing.T, n int, requests, replies func() time.Duration) (addrs []string) {
+func fars(t *testing.T, n int, law func() time.Duration) (addrs []string) {
 	for _, master := range redistest.Addrs(redistest.Masters(t, n)) {
-		addrs = append(addrs, far(t, master, requests, replies))
+		addrs = append(addrs, far(t, master, law))
 	}
 	return addrs
 }

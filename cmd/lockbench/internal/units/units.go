@@ -27,7 +27,7 @@ func Duration(ns float64) string {
 // Exact writes a time in one unit, with all its digits, as flags take it.
 func Exact(d time.Duration) string {
 	if d >= time.Second {
-		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+		return strconv.FormatFloat(float64(d)/1e9, 'f', -1, 64) + "s"
 	}
 	return strings.Replace(d.String(), "µ", "u", 1)
 }

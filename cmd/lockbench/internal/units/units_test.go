@@ -2,6 +2,7 @@ package units
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,4 +28,12 @@ func TestCountsAreGroupedByThousands(t *testing.T) {
 	require.Equal(t, "999", Number(999.4))
 	require.Equal(t, "1,000", Number(999.5))
 	require.Equal(t, "12,345,678", Number(int64(12345678)))
+}
+
+func TestAnExactTimeHasOneUnitAndNoDigitsOfItsOwn(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		1610 * time.Millisecond: "1.61s", time.Hour: "3600s", 50 * time.Millisecond: "50ms", 250 * time.Microsecond: "250us", 0: "0s",
+	} {
+		require.Equal(t, want, Exact(d))
+	}
 }
