@@ -193,53 +193,36 @@ func TestHoldsOfAProcessAreWithoutTheirPauses(t *testing.T) {
 	require.Equal(t, 500*ms, m.HandOvers.Longest())
 }
 
-// Some jobs last for longer than the process was measured, or for its whole life.
+// Some jobs last for longer than the process was measured, or for its whole life. At any moment some locks are held.
 func TestLocksOfAProcessThatAreNotReleasedMayBeHeldForLongerThanAllOthers(t *testing.T) {
-	times := func(n int64) engine.Durations {
-		return engine.Durations{Count: n, Buckets: []engine.Bucket{{Most: ms, Count: n}}}
+	times := func(n int64, most time.Duration) engine.Durations {
+		return engine.Durations{Count: n, Buckets: []engine.Bucket{{Most: most, Count: n}}}
 	}
-	p := process()
-	p.RenewedHolds, p.Renewed = engine.Durations{}, 0
-	p.Acquires, p.HandOvers, p.Holds = times(900), times(120), times(1015)
-	advised := func() Sizes {
+	for _, c := range []struct {
+		acquires, handOvers, holds, renewed int64
+		hold                                time.Duration
+		open, lost                          int64
+		lacks                               string
+	}{
+		{900, 120, 1015, 0, ms, 5, 49, ""},
+		{900, 120, 1000, 0, ms, 20, 196, "1.95% of the locks were not released when the measurement ended: measure for longer than they are held, or give --hold"},
+		{900, 120, 1000, 20, ms, 0, 0, ""}, // they are renewed
+		{900, 120, 1020, 0, ms, 0, 0, ""},
+		{1000, 0, 960, 0, 1500 * ms, 0, 0, ""}, // 24 are held at a time
+		{1010, 0, 960, 0, 1500 * ms, 2, 21, ""},
+	} {
+		p := process()
+		p.Acquires, p.HandOvers, p.Holds, p.RenewedHolds, p.Renewed = times(c.acquires, ms), times(c.handOvers, ms), times(c.holds, c.hold), engine.Durations{}, c.renewed
 		m, err := FromProcess(read(t, p))
 		require.NoError(t, err)
-		return Size(m, Ask{})
+		s := Size(m, Ask{})
+		require.Equal(t, c.open, s.Open, c)
+		require.InDelta(t, c.lost, s.Lost, 1, c)
+		require.Equal(t, c.lacks, s.Lacks)
+		require.Equal(t, c.holds, s.Hold.N)
+		require.InDelta(t, float64(c.renewed)/float64(c.holds+c.open+c.renewed), s.Renewed, 1e-9)
+		require.Greater(t, s.AtMost, float64(c.open)/float64(c.holds))
 	}
-	s := advised()
-	require.Empty(t, s.Lacks)
-	require.Equal(t, Part{Took: ms, N: 1015}, s.Hold)
-	require.EqualValues(t, 5, s.Open)
-	require.InDelta(t, 10_000*5.0/1020, s.Lost, 1)
-	require.Greater(t, s.AtMost, 5.0/1020)
-	p.Holds = times(1000)
-	require.Equal(t, "1.95% of the locks were not released when the measurement ended: measure for longer than they are held, or give --hold", advised().Lacks)
-	p.Renewed = 20
-	s = advised()
-	require.Empty(t, s.Lacks, "they are renewed")
-	require.Zero(t, s.Open)
-	require.InDelta(t, 20.0/1020, s.Renewed, 1e-9)
-	p.Renewed, p.Holds = 0, times(1020)
-	require.Zero(t, advised().Open, "all are released")
-	p.Holds = times(0)
-	m, err := FromProcess(read(t, p))
-	require.NoError(t, err)
-	require.True(t, m.Holds.Empty(), "none is")
-}
-
-// At any moment some locks are held.
-func TestLocksThatAreUnderWayWhenAProcessIsAskedAreNotHeldForLong(t *testing.T) {
-	p := process()
-	p.RenewedHolds, p.Renewed = engine.Durations{}, 0
-	p.Acquires = engine.Durations{Count: 1000, Buckets: []engine.Bucket{{Most: ms, Count: 1000}}}
-	p.Holds = engine.Durations{Count: 960, Buckets: []engine.Bucket{{Most: 1500 * ms, Count: 960}}} // 24 at a time
-	m, err := FromProcess(read(t, p))
-	require.NoError(t, err)
-	require.Zero(t, m.Holds.censored)
-	p.Acquires.Count, p.Acquires.Buckets[0].Count = 1010, 1010
-	m, err = FromProcess(read(t, p))
-	require.NoError(t, err)
-	require.EqualValues(t, 2, m.Holds.censored, "more than twice that")
 }
 
 func TestProcessThatIsDamagedIsRefused(t *testing.T) {

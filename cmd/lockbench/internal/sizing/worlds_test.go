@@ -337,6 +337,9 @@ func (c *course) end(length time.Duration) time.Duration {
 
 // Each number of an advice is held against the world that it is about.
 func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic in one goroutine, for a hundred seconds with the race detector")
+	}
 	t.Parallel()
 	const locks, hours = 5000, 5
 	said := 0

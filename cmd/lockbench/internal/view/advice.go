@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,10 +18,12 @@ import (
 // what may still be lost, and how to set it and try it.
 func (b *Blocks) advice(a *result.Advice) {
 	c := a.Config
+	renewed := c.Renew || a.Needed > a.Unkept
 	b.Line("Measured: muxlock on %d masters, for %s.", a.Masters, short(a.Watched))
 	if a.Missed {
 		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", short(a.Ask.RTO), units.Exact(a.Allowed), short(a.Needed))
-		b.Line("Allow --rto %s or more, or change %s.", short(a.Enough), takesMost(a))
+		most := slices.MaxFunc(parts(a, renewed), func(p, q part) int { return cmp.Compare(p.took, q.took) })
+		b.Line("Allow --rto %s or more, or change %s.", short(a.Enough), most.what)
 	}
 	b.settings(a)
 	b.Line("A crashed holder blocks others for up to %s (Lead: no leader for so long).", upTo(a.Blocks))
@@ -33,14 +37,7 @@ func (b *Blocks) advice(a *result.Advice) {
 			b.bad("--recover --above FENCE, the largest fence so far; and restart all clients.")
 		}
 	}
-	if c.Renew || a.Needed > a.Unkept {
-		b.neededToRenew(a)
-	} else {
-		b.needed(a)
-	}
-	if !a.Missed {
-		b.Line("The TTL is %s times what it must be at least.", times(float64(c.TTL)/float64(a.Needed)))
-	}
+	b.needed(a, renewed)
 	b.lost(a)
 	for _, note := range a.Notes {
 		b.bad("%s", note)
@@ -54,21 +51,6 @@ func (b *Blocks) advice(a *result.Advice) {
 		b.Line("To try it (exit code 3: it loses more than 1%% of the locks):")
 		b.Line("  %s", a.Try)
 	}
-}
-
-// takesMost names the largest part of what is needed.
-func takesMost(a *result.Advice) string {
-	switch most := max(a.Pause.Took, a.Outage.Took, a.Acquire); {
-	case !a.Config.Renew && a.Hold.Took > most:
-		return "how long locks are held"
-	case a.Pause.Took == most && a.Pause.Given:
-		return "--pause"
-	case a.Pause.Took == most:
-		return "what pauses the holder"
-	case a.Config.Renew && a.Outage.Took == most:
-		return "what keeps the masters away"
-	}
-	return "the way to the masters"
 }
 
 // settings shows each setting with its reason.
@@ -110,8 +92,39 @@ func (b *Blocks) settings(a *result.Advice) {
 	}
 }
 
-// needed shows the least TTL of locks that are not renewed, and its parts.
-func (b *Blocks) needed(a *result.Advice) {
+// part is a time that the TTL must outlast, and what would make it shorter.
+type part struct {
+	name      string
+	took      time.Duration
+	why, what string
+}
+
+// parts returns what the TTL of locks that are not renewed must outlast together, or that of renewed ones by
+// the longest.
+func parts(a *result.Advice, renewed bool) []part {
+	pause := part{"pause", a.Pause.Took, "the most that pauses of the process added to so long a hold", "what pauses the holder"}
+	switch {
+	case a.Pause.Given:
+		pause.why, pause.what = "given (--pause); none so long was seen", "--pause"
+	case a.Pause.Took == 0:
+		pause.why = "none was seen"
+	case renewed:
+		pause.why = "the longest; pauses less than MasterTimeout apart are one"
+	}
+	const way = "the way to the masters"
+	if renewed {
+		outage := "the longest without a quorum, until a renewal can win again"
+		switch {
+		case a.Outage.N == 0:
+			outage = "not watched: lockbench advise --masters watches masters"
+		case a.Outage.Took == 0:
+			outage = "no time without a quorum was seen"
+		}
+		return []part{
+			pause, {"outage", a.Outage.Took, outage, "what keeps the masters away"},
+			{"answer", a.Config.MasterTimeout, "a renewal that nobody answers takes MasterTimeout", way},
+		}
+	}
 	acquire, hold := "MasterTimeout", "the longest of "+units.Number(a.Hold.N)
 	if a.Config.Fencing {
 		acquire = "twice MasterTimeout"
@@ -125,47 +138,38 @@ func (b *Blocks) needed(a *result.Advice) {
 	if a.Open > 0 {
 		hold += fmt.Sprintf("; %s more were not released", units.Number(a.Open))
 	}
-	b.Line("The TTL must be at least %s (rounded up), if the longest come together:", short(a.Needed))
-	b.part("acquire", short(a.Acquire), acquire+": a longer one fails")
-	b.part("hold", short(a.Hold.Took), hold)
-	b.part("pause", short(a.Pause.Took), pause(a, "the most that pauses of the process added to so long a hold"))
-	b.part("clocks", short(a.Clocks), "Drift x "+short(a.Needed)+", and 2ms")
+	return []part{
+		{"acquire", a.Acquire, acquire + ": a longer one fails", way}, {"hold", a.Hold.Took, hold, "how long locks are held"}, pause,
+		{"clocks", a.Clocks, "Drift x " + short(a.Needed) + ", and 2ms", ""},
+	}
 }
 
-// neededToRenew shows the least TTL of locks that are renewed.
-func (b *Blocks) neededToRenew(a *result.Advice) {
-	if a.Config.Renew && a.Unkept > 0 {
-		b.Line("Renew the locks (KeepAlive, Do, Lead).")
+// needed shows the least TTL and its parts.
+func (b *Blocks) needed(a *result.Advice, renewed bool) {
+	if renewed {
+		if a.Config.Renew && a.Unkept > 0 {
+			b.Line("Renew the locks (KeepAlive, Do, Lead).")
+		}
+		b.Line("The TTL of renewed locks must be at least %s.", short(a.Needed))
+		if a.Unkept > 0 {
+			b.Line("  Without renewals it must be %s: holds of up to %s, and pauses.", short(a.Unkept), short(a.Hold.Took))
+		}
+		b.Line("  A renewal is sent after 1/3 of the TTL, and, if it fails, again 1/24 later.")
+		b.Line("  The other 5/8 must outlast the longest of these, plus two answers of a quorum,")
+		b.Line("  plus %s for clocks:", short(a.Clocks))
+	} else {
+		b.Line("The TTL must be at least %s (rounded up), if the longest come together:", short(a.Needed))
 	}
-	b.Line("The TTL of renewed locks must be at least %s.", short(a.Needed))
-	if a.Unkept > 0 {
-		b.Line("  Without renewals it must be %s: holds of up to %s, and pauses.", short(a.Unkept), short(a.Hold.Took))
+	for _, p := range parts(a, renewed) {
+		took := short(p.took)
+		if p.took == 0 {
+			took = none
+		}
+		b.Line("  %-7s %6s  %s", p.name, took, p.why)
 	}
-	took, outage := none, "not watched: lockbench advise --masters watches masters"
-	if a.Outage.N > 0 {
-		outage = "no time without a quorum was seen"
+	if !a.Missed {
+		b.Line("The TTL is %s times what it must be at least.", times(float64(a.Config.TTL)/float64(a.Needed)))
 	}
-	if a.Outage.Took > 0 {
-		took, outage = short(a.Outage.Took), "the longest without a quorum, until a renewal can win again"
-	}
-	b.Line("  A renewal is sent after 1/3 of the TTL, and, if it fails, again 1/24 later.")
-	b.Line("  The other 5/8 must outlast the longest of these, plus two answers of a quorum,")
-	b.Line("  plus %s for clocks:", short(a.Clocks))
-	b.part("pause", short(a.Pause.Took), pause(a, "the longest; pauses less than MasterTimeout apart are one"))
-	b.part("outage", took, outage)
-	b.part("answer", short(a.Config.MasterTimeout), "a renewal that nobody answers takes MasterTimeout")
-}
-
-func (b *Blocks) part(name, took, why string) { b.Line("  %-7s %6s  %s", name, took, why) }
-
-func pause(a *result.Advice, seen string) string {
-	switch {
-	case a.Pause.Given:
-		return "given (--pause); none so long was seen"
-	case a.Pause.Took == 0:
-		return "none was seen"
-	}
-	return seen
 }
 
 // lost shows what the replay lost and what may be lost.

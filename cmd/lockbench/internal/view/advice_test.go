@@ -153,7 +153,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: near(), hold: "exp:20ms", want: "hold     180ms  the longest of 10,000 drawn from exp:20ms\n", not: "seen to be"},
 		{m: near(), pause: 800 * ms, want: "pause    800ms  given (--pause); none so long was seen\n", not: "assumed"},
 		{m: near(), rto: "10s", pause: ms, want: "pause      3ms  the most that pauses of the process added to so long a hold", not: "given"},
-		{m: change(near(), func(m *sizing.Measured) { m.Pauses = nil }), want: "pause       0s  none was seen\n"},
+		{m: change(near(), func(m *sizing.Measured) { m.Pauses = nil }), want: "pause        -  none was seen\n"},
 		{m: change(near(), func(m *sizing.Measured) {
 			m.Holds = sizing.Count([]time.Duration{ms}, []int64{1990}, 10)
 		}), want: "the longest of 1,990; 10 more were not released\n"},
