@@ -68,7 +68,7 @@ func (m *markup) blocks(all view.Blocks) {
 		case b.Code:
 			m.add("<pre class=\"code\">%s</pre>\n", b.Line)
 		case b.Line != "":
-			m.open("p", map[bool]string{true: view.Bad}[b.Bad])
+			m.open("p", map[bool]string{true: view.Bad}[b.Bad], map[bool]string{true: "aligned"}[b.Aligned])
 			m.add("%s</p>\n", b.Line)
 		}
 	}

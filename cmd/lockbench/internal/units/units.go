@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"muxlock/bench"
@@ -29,7 +28,7 @@ func Exact(d time.Duration) string {
 	if d >= time.Second {
 		return strconv.FormatFloat(float64(d)/1e9, 'f', -1, 64) + "s"
 	}
-	return strings.Replace(d.String(), "µ", "u", 1)
+	return d.String()
 }
 
 // Digits writes three significant digits, or all digits before the point.

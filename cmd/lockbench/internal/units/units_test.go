@@ -23,6 +23,12 @@ func TestFiguresHaveThreeDigitsAndAUnitThatFits(t *testing.T) {
 	}
 }
 
+func TestAnExactTimeHasOneUnit(t *testing.T) {
+	for want, d := range map[string]time.Duration{"1.61s": 1610 * time.Millisecond, "3600s": time.Hour, "250µs": 250 * time.Microsecond, "50ms": 50 * time.Millisecond, "0s": 0} {
+		require.Equal(t, want, Exact(d))
+	}
+}
+
 func TestCountsAreGroupedByThousands(t *testing.T) {
 	require.Equal(t, "0", Number(0))
 	require.Equal(t, "999", Number(999.4))

@@ -70,7 +70,7 @@ func TestAnAdviceSaysWhatToSetAndWhy(t *testing.T) {
 	require.Equal(t, `Measured: muxlock on 3 masters, for 15s.
   TTL               7s  largest of 1, 1.5, 2, 3, 5, 7, 10... within --rto 10s
   MaxTTL           30s  as in use; a restarted master has no vote for 31.31s
-  MasterTimeout   50ms  the lower limit: the farthest master's median is 250us
+  MasterTimeout   50ms  the lower limit: the farthest master's median is 250µs
   Drift           0.01  the engine's default; the clocks are within 17 ppm
 A crashed holder blocks others for up to 7.16s (Lead: no leader for so long).
 The TTL must be at least 260ms (rounded up), if the longest come together:

@@ -29,6 +29,9 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 	switch doc.Kind() {
 	case result.KindAdvise:
 		b.advice(doc.Advice)
+		for i := range b {
+			b[i].Aligned = true
+		}
 	case result.KindChaos:
 		b.chaos(doc)
 		b = append(b, Block{For: Browser, Inner: runs(doc)})
@@ -73,6 +76,7 @@ type Block struct {
 	Line    string
 	Bad     bool // Line speaks against the result
 	Code    bool // Line has several lines, to be copied
+	Aligned bool // Line has columns that stand below those of others
 	Table   *Table
 	Charts  []Chart // side by side
 	Bars    []Bars
