@@ -129,7 +129,10 @@ func TestABarForEachInProportion(t *testing.T) {
 	b := view.Bars{Title: "a < b", Rows: []view.Bar{{Label: "mine", Part: 1, Text: "100/s"}, {Label: "theirs", Part: 0.5}, {Label: "none"}}}
 	var alone bytes.Buffer
 	require.NoError(t, WritePicture(&alone, []view.Bars{b, b}))
-	for _, want := range []string{`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b", `class="bar" x="160" y="172" width="440"`, `height="262"`, "prefers-color-scheme: dark"} {
+	for _, want := range []string{
+		`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b",
+		`class="bar" x="160" y="172" width="440"`, `height="262"`, "prefers-color-scheme: dark",
+	} {
 		require.Contains(t, alone.String(), want)
 	}
 	page := drawn(t, view.Block{Bars: []view.Bars{b, b}})

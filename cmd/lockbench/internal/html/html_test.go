@@ -84,7 +84,8 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	doc.Config.Masters[0], doc.Config.Server, doc.Env.Host, doc.Config.Faults[0], doc.Tool.Version = evil, evil, evil, evil, evil
 	text := page(t, doc,
 		view.Block{Heading: evil}, view.Block{Line: evil}, view.Block{Line: evil, Code: true}, view.Block{Bars: []view.Bars{{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil}}}}},
-		view.Block{Charts: []view.Chart{{Title: evil, X: view.Axis{Label: evil}, Series: []view.Series{{Name: evil, X: []float64{1}, Y: []float64{1}, Dots: true}, {Name: evil, X: []float64{1}, Y: []float64{1}}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}}},
+		view.Block{Charts: []view.Chart{{Title: evil, X: view.Axis{Label: evil}, Bands: []bench.Band{{Spec: evil, ToS: 1}},
+			Series: []view.Series{{Name: evil, X: []float64{1}, Y: []float64{1}, Dots: true}, {Name: evil, X: []float64{1}, Y: []float64{1}}}}}},
 		view.Block{Heading: evil, Inner: view.Blocks{{Table: &view.Table{Heads: []string{evil}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}}}})
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, `alert("x")`)
