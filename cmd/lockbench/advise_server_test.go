@@ -134,7 +134,7 @@ func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	nothing := filepath.Join(dir, "nothing")
-	require.NoError(t, os.WriteFile(nothing, []byte(`{"schema_version": 3,"tool":{"name":"lockbench"},"config":{},"results":[]}`), 0o600))
+	require.NoError(t, os.WriteFile(nothing, []byte(`{"schema_version":3,"tool":{"name":"lockbench"},"config":{},"results":[]}`), 0o600))
 	none := filepath.Join(dir, "none")
 	require.NoError(t, os.WriteFile(none, []byte(`{"version":1,"begin":"2026-11-22T15:00:00Z","span_ns":5000000000,"masters":["a:1","b:1","c:1"]}`), 0o600))
 	embedded := keep(t, "run", "--embedded", "3", "--workers", "64", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
@@ -256,7 +256,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version": 3,"res`)
+	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":3,"res`)
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
 	grouped := write("grouped", `{"version":1,"span_ns":5,"masters":["a:1","b:1"],"groups":2}`)
 	lines, off := write("holds", "12ms # a\n8\n"), write("off", `{"version":0,"masters":null}`)

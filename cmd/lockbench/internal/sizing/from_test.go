@@ -262,10 +262,10 @@ func TestFileOfAProcessIsReadIfItIsOne(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, os.WriteFile(name, written, 0o600))
-		read, err := ReadProcess(name)
+		got, err := ReadProcess(name)
 		if text == "" {
 			require.NoError(t, err)
-			require.Equal(t, p, read)
+			require.Equal(t, read(t, p), got)
 		} else {
 			require.ErrorContains(t, err, text)
 		}
