@@ -23,9 +23,9 @@ func (m Measured) clocks() (worst float64, jump time.Duration) {
 // usable returns how much of a lease may be used.
 func usable(ttl time.Duration) time.Duration { return redlock.Validity(ttl, 0, redlock.DefaultDrift) }
 
-// lease returns the shortest one with need of usable time, beside a share of taken that is not usable.
-func lease(need time.Duration, taken float64) time.Duration {
-	return time.Duration(math.Ceil(float64(need+1+redlock.Granularity) / (1 - redlock.DefaultDrift - taken)))
+// lease returns the shortest one with need of usable time.
+func lease(need time.Duration) time.Duration {
+	return time.Duration(math.Ceil(float64(need+1+redlock.Granularity) / (1 - redlock.DefaultDrift)))
 }
 
 // slow returns how long a key may live by a slow clock.

@@ -36,7 +36,7 @@ func TestClocksMayDifferByWhatTheEngineAllows(t *testing.T) {
 
 func TestALeaseIsWhatIsUsableAndTheAllowanceForClocks(t *testing.T) {
 	for _, need := range []time.Duration{ms, time.Second, time.Hour} {
-		require.GreaterOrEqual(t, usable(lease(need, 0)), need)
-		require.Less(t, usable(lease(need, 0)-2), need)
+		require.GreaterOrEqual(t, usable(lease(need)), need)
+		require.Less(t, usable(lease(need)-2), need)
 	}
 }

@@ -12,11 +12,10 @@
 //	needed         T*(1-rho) - c >= acquire + hold + pause, each the longest that was seen.
 //	               If that is longer than allowed, or than MaxTTL, locks are renewed, unless that takes a
 //	               longer TTL. However long the hold, T depends on one renewal then:
-//	               T*(1-rho-1/3-1/24) - c >= 2*quorum + max(pause, outage, MasterTimeout)
-//	               A lease counts from when its renewal was sent; the next one is due T/3 after
-//	               the answer, and if it fails is sent again after T/24. After a late acquire the
-//	               first renewal is due at once:
-//	               T*(1-rho-1/24) - c >= acquire + quorum + max(pause, outage, MasterTimeout)
+//	               T*(1/2-1/24) >= quorum + max(pause, outage, MasterTimeout)
+//	               A renewal is sent when half of the lease is left, at the latest, and if it
+//	               fails again after T/24. Usually it is sent after T/3. But after a pause its answer
+//	               is seen late, and then the next pause may come before the next renewal.
 //	acquire        MasterTimeout, since the engine then gives up. Fencing doubles that. Names shared in a
 //	               process add the time of a hand-over, the default or the longest seen. The engine extends
 //	               a lease first of which less than half is left, so half of it is the most.

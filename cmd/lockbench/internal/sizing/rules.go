@@ -21,17 +21,13 @@ type rules struct {
 func (r rules) got(work time.Duration) time.Duration { return max(r.acquire, min(r.handed, work)) }
 
 // unkept returns the shortest lease that outlasts work without renewals.
-func (r rules) unkept(work time.Duration) time.Duration { return lease(r.got(work)+work, 0) }
+func (r rules) unkept(work time.Duration) time.Duration { return lease(r.got(work) + work) }
 
-// kept returns the shortest lease that outlasts, with renewals, a time in which none is confirmed. A
-// renewal that no master answers takes MasterTimeout. To that come the pause before the next one, and its
-// quorum. Validity counts from when the last renewal was sent, and the next is due T/3 after its answer;
-// or from when the acquire was sent, and after a late one the first is due at once.
+// kept returns the shortest lease that outlasts, with renewals, a time in which none is confirmed. The engine
+// sends a renewal when half of the lease is left, at the latest, and after a failure again a little later. Before
+// the time without them, a pause may have delayed the last answer.
 func (r rules) kept(block time.Duration) time.Duration {
-	next := max(block, r.timeout) + r.quorum
-	late := max(r.acquire, min(r.handed, next*12/11)) // half of the lease, less T/24
-	const retry = 1.0 / redlock.RetriesPerTTL
-	return max(lease(r.quorum+next, 1.0/redlock.RenewalsPerTTL+retry), lease(late+next, retry))
+	return time.Duration(math.Ceil(float64(max(block, r.timeout)+r.quorum) / (1.0/2 - 1.0/redlock.RetriesPerTTL)))
 }
 
 // farthest returns the farthest quantile that the samples show, and its percentile. Times many times the

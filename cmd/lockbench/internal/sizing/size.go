@@ -130,7 +130,7 @@ func (s *Sizes) rules(m Measured, ask Ask, attempts Times) rules {
 		r.acquire *= 2 // some fences take a second round trip
 	}
 	_, poll := redlock.HeldDelay(defaultHeld)
-	r.next = poll + r.acquire
+	r.next = poll + r.acquire + s.Trip // a renewal may be on its way when the holder crashes
 	if m.Shared {
 		r.acquire += redlock.DefaultHandOverTime // a longer one shows in m.HandOvers alone
 	}

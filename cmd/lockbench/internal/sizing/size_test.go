@@ -82,7 +82,7 @@ func TestLocksAreRenewedIfTheirHoldsAreTooLong(t *testing.T) {
 	s := Size(m, holding(time.Hour, 10*time.Second))
 	require.True(t, s.Config.Renew)
 	require.Equal(t, 7*time.Second, s.Config.TTL)
-	require.Equal(t, RoundUp(time.Duration(float64(2*s.Quorum+302*ms)/(1-0.01-1.0/3-1.0/24))), s.Needed, "one renewal meets one pause")
+	require.Equal(t, RoundUp(time.Duration(float64(s.Quorum+300*ms)*24/11)), s.Needed, "one renewal meets one pause")
 	require.Greater(t, s.Unkept, time.Hour)
 	require.True(t, s.Advised())
 	require.Equal(t, s.Needed, Size(m, holding(time.Minute, 0)).Needed, "however long the hold")
@@ -91,7 +91,7 @@ func TestLocksAreRenewedIfTheirHoldsAreTooLong(t *testing.T) {
 	s = Size(m, Ask{})
 	require.False(t, s.Config.Renew, "the others are short")
 	require.Equal(t, 0.1, s.Renewed)
-	require.Equal(t, 500*ms, s.Needed, "which those need that are renewed")
+	require.Equal(t, 660*ms, s.Needed, "which those need that are renewed")
 	require.Equal(t, 380*ms, s.Unkept)
 	m.Holds = Times{}
 	s = Size(m, Ask{})
@@ -117,7 +117,7 @@ func TestARenewedLeaseOutlastsAnOutageWithThePausesBesideIt(t *testing.T) {
 	outage := 180*ms + redlock.RedialWithin(180*ms) + 50*ms // and the last renewal fails
 	s := Size(m, holding(time.Hour, 0))
 	require.Equal(t, Part{Took: outage, N: 2000}, s.Outage)
-	require.Equal(t, RoundUp(time.Duration(float64(2*s.Quorum+outage+2*ms)/(1-0.01-1.0/3-1.0/24))), s.Needed)
+	require.Equal(t, RoundUp(time.Duration(float64(s.Quorum+outage)*24/11)), s.Needed)
 	m.Pauses = []Moment{{At: 900 * ms, Took: 101 * ms}}
 	require.Equal(t, 100*ms+outage, Size(m, holding(time.Hour, 0)).Outage.Took)
 	m.Pauses[0].Took = 49 * ms
@@ -198,9 +198,6 @@ func TestHandOversCountAsLongAsTheyWereSeenAndUpToHalfOfALease(t *testing.T) {
 	require.Equal(t, 70*ms, acquire(69*ms, 200*ms).Acquire, "the engine's default bound is longer")
 	require.Equal(t, 150*ms, acquire(150*ms, 200*ms).Acquire)
 	require.Equal(t, 200*ms, acquire(time.Second, 200*ms).Acquire, "as the hold")
-	kept := rules{timeout: 50 * ms, quorum: ms, acquire: 70 * ms, handed: time.Hour}.kept(200 * ms)
-	require.GreaterOrEqual(t, kept/2-kept/24, 201*ms)
-	require.InEpsilon(t, 201*ms, kept/2-kept/24, 0.03)
 }
 
 func TestAnRTOThatAllowsLessThanIsNeededIsMissed(t *testing.T) {

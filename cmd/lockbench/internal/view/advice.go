@@ -154,9 +154,9 @@ func (b *Blocks) needed(a *result.Advice, renewed bool) {
 		if a.Unkept > 0 {
 			b.Line("  Without renewals it must be %s: holds of up to %s, and pauses.", short(a.Unkept), short(a.Hold.Took))
 		}
-		b.Line("  A renewal is sent after 1/3 of the TTL, and, if it fails, again 1/24 later.")
-		b.Line("  The other 5/8 must outlast the longest of these, plus two answers of a quorum,")
-		b.Line("  plus %s for clocks:", short(a.Clocks))
+		b.Line("  A renewal is sent when half of the TTL is left, or earlier. If it fails, the")
+		b.Line("  next is sent 1/24 later. The other 11/24 must outlast the longest of these,")
+		b.Line("  plus %s for the answer of a quorum:", short(a.Quorum))
 	} else {
 		b.Line("The TTL must be at least %s (rounded up), if the longest come together:", short(a.Needed))
 	}
