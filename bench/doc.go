@@ -9,7 +9,7 @@
 //	  |          |          |  ^
 //	  |          |          |  +-- pacer <-- schedule  open loop: when an operation is due
 //	  |          |          +----> audit, history      who else held the name
-//	  |          |          +----> recorder            counts, histograms
+//	  |          |          +----> recorder            counts, histograms (the table of timings)
 //	  |          +-- beside them: stallWatch, uncontended
 //	  v          v
 //	keys, ops, spans    Part --> Merge --> Result

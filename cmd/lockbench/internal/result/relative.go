@@ -72,15 +72,23 @@ func relative(own, base []*bench.Result) Relative {
 		}
 	}
 	row.Rounds = len(rounds)
-	for figure, to := range map[string]**Ratio{
-		"throughput": &row.Throughput, "acquired_per_s": &row.Acquired, "headline.p50": &row.P50, "headline.p99": &row.P99,
-		"acquire.p50": &row.AcquireP50, "acquire.p99": &row.AcquireP99, "max_wait_ns": &row.LongestWait,
-		"cpu_ns_per_op": &row.CPUPerOp, "allocs_per_op": &row.AllocsPerOp,
-	} {
+	for figure, to := range row.ratios() {
 		*to = ratioOf(MustFigure(figure), rounds)
 	}
 	return row
 }
+
+// ratios are the places of the ratios, by figure.
+func (r *Relative) ratios() map[string]**Ratio {
+	return map[string]**Ratio{
+		"throughput": &r.Throughput, "acquired_per_s": &r.Acquired, "headline.p50": &r.P50, "headline.p99": &r.P99,
+		"acquire.p50": &r.AcquireP50, "acquire.p99": &r.AcquireP99, "max_wait_ns": &r.LongestWait,
+		"cpu_ns_per_op": &r.CPUPerOp, "allocs_per_op": &r.AllocsPerOp,
+	}
+}
+
+// Of returns the ratio of a figure that is compared; nil if it is not known.
+func (r Relative) Of(figure string) *Ratio { return *r.ratios()[figure] }
 
 // ratioOf divides the first result of each round by the second.
 func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {

@@ -51,9 +51,9 @@ func (b *Blocks) comparison(doc, lone result.Document) {
 		t.Rows = append(t.Rows, cells(impl))
 	}
 	var apart []string
-	add := func(doc result.Document, load string, ratio *against, names ...string) {
+	add := func(doc result.Document, load string, ratio against, names ...string) {
 		columns := figures(doc, func(impl string) []*bench.Result { return result.Of(doc.Results, impl) }, names...)
-		if ratio != nil && doc.Config.Reference != "" {
+		if ratio != "" && doc.Config.Reference != "" {
 			columns = append(columns, column[string]{ratio.head(doc), func(impl string) string { return ratio.cell(doc, impl) }})
 			if texts := ratio.apart(doc); texts != "" {
 				apart = append(apart, load+texts)
@@ -69,20 +69,20 @@ func (b *Blocks) comparison(doc, lone result.Document) {
 		if doc.Config.Op != bench.AcquireRelease {
 			holds = holds[:1] // several hold a name, or one call takes several
 		}
-		add(doc, "", &byAcquired, holds...)
+		add(doc, "", byAcquired, holds...)
 		if doc.Open() {
-			add(doc, "", nil, "headline.p50", "headline.p99")
+			add(doc, "", "", "headline.p50", "headline.p99")
 		}
-		add(doc, "", &byAcquireP99, "acquire.p50", "acquire.p99")
-		add(doc, "", nil, "max_wait_ns", "jain", failures, "handover.p50", "handover_remote.p50")
+		add(doc, "", byAcquireP99, "acquire.p50", "acquire.p99")
+		add(doc, "", "", "max_wait_ns", "jain", failures, "handover.p50", "handover_remote.p50")
 	} else {
-		add(doc, "", &byThroughput, "throughput")
-		add(doc, "", &byP99, "headline.p50", "headline.p99", failures)
+		add(doc, "", byThroughput, "throughput")
+		add(doc, "", byP99, "headline.p50", "headline.p99", failures)
 	}
-	add(doc, "", nil, "cpu_ns_per_op", "allocs_per_op")
+	add(doc, "", "", "cpu_ns_per_op", "allocs_per_op")
 	if len(lone.Results) > 0 {
-		add(lone, "one caller: ", &byThroughput, "throughput")
-		add(lone, "one caller: ", nil, "headline.p50")
+		add(lone, "one caller: ", byThroughput, "throughput")
+		add(lone, "one caller: ", "", "headline.p50")
 	}
 	b.Table(t)
 	b.when(len(apart) > 0, "* the rounds differ; by their medians: %s", strings.Join(apart, "; "))
@@ -110,22 +110,21 @@ func (b *Blocks) details(doc result.Document) {
 	b.charts(all...)
 }
 
-// against is a column of ratios to the reference. If more is better, it says how much more the reference is.
-type against struct {
-	more bool
-	of   func(result.Relative) *result.Ratio
-}
+// against is a column of ratios of that figure to the reference. If more is better, it says how much more the reference is.
+type against string
 
-var (
-	byThroughput = against{true, func(r result.Relative) *result.Ratio { return r.Throughput }}
-	byAcquired   = against{true, func(r result.Relative) *result.Ratio { return r.Acquired }}
-	byP99        = against{false, func(r result.Relative) *result.Ratio { return r.P99 }}
-	byAcquireP50 = against{false, func(r result.Relative) *result.Ratio { return r.AcquireP50 }}
-	byAcquireP99 = against{false, func(r result.Relative) *result.Ratio { return r.AcquireP99 }}
+const (
+	byThroughput against = "throughput"
+	byAcquired   against = "acquired_per_s"
+	byP99        against = "headline.p99"
+	byAcquireP50 against = "acquire.p50"
+	byAcquireP99 against = "acquire.p99"
 )
 
+func (a against) more() bool { return result.MustFigure(string(a)).More }
+
 func (a against) head(doc result.Document) string {
-	if a.more {
+	if a.more() {
 		return doc.Config.Reference + " is, by rounds"
 	}
 	return "p99 by rounds"
@@ -134,10 +133,12 @@ func (a against) head(doc result.Document) string {
 // ratio returns the ratio of an implementation, and whether the one of the medians is far from it.
 func (a against) ratio(doc result.Document, impl string) (r *result.Ratio, apart bool) {
 	i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl })
-	if i < 0 || a.of(doc.Relative[i]) == nil || a.of(doc.Relative[i]).Min == 0 {
+	if i >= 0 {
+		r = doc.Relative[i].Of(string(a))
+	}
+	if r == nil || r.Min == 0 {
 		return nil, false
 	}
-	r = a.of(doc.Relative[i])
 	return r, r.OfMedians != 0 && math.Abs(r.OfMedians/r.Median-1) > apartBy
 }
 
@@ -173,7 +174,7 @@ func (a against) cell(doc result.Document, impl string) string {
 
 // turn returns a ratio to the reference as the column has it.
 func (a against) turn(ratio float64) float64 {
-	if a.more {
+	if a.more() {
 		return 1 / ratio
 	}
 	return ratio
@@ -187,7 +188,7 @@ func (a against) apart(doc result.Document) string {
 			texts = append(texts, fmt.Sprintf("%s %sx", impl, units.Digits(a.turn(r.OfMedians))))
 		}
 	}
-	if len(texts) > 0 && !a.more {
+	if len(texts) > 0 && !a.more() {
 		texts[0] = "p99 " + texts[0]
 	}
 	return strings.Join(texts, ", ")

@@ -61,7 +61,7 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 func nextTo(doc result.Document, traits map[string]Trait, a against) (next string) {
 	for _, impl := range doc.Config.Impls {
 		rival := impl != doc.Config.Reference && !traits[impl].Single && !traits[impl].Yardstick
-		if r := a.decided(doc, impl); rival && r > 0 && (next == "" || a.more == (r > a.decided(doc, next))) {
+		if r := a.decided(doc, impl); rival && r > 0 && (next == "" || a.more() == (r > a.decided(doc, next))) {
 			next = impl
 		}
 	}
