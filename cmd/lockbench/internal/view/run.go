@@ -106,12 +106,21 @@ func fencesText(r *bench.Result) string {
 func outcomes(r *bench.Result) (f facts) {
 	t := r.Totals
 	f.add(true, "acquired %s", units.Number(t.Acquired))
+	f.add(drained(r) > 0, "(%s of them after the end)", units.Number(drained(r)))
 	f.add(t.Names > 0, "names %s a call", units.Digits(float64(t.Names)/float64(t.Acquired)))
 	f.add(true, "refused %s  timeouts %s  errors %s", units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
 	if r.Drain != nil {
 		f.add(t.Unfinished > 0, "unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
 	}
 	return f
+}
+
+// drained returns how many locks of a run were acquired in its drain, which no rate counts.
+func drained(r *bench.Result) int64 {
+	if r.Drain == nil {
+		return 0
+	}
+	return r.Drain.Acquired
 }
 
 // partOf writes a count and its share of all.
