@@ -77,7 +77,7 @@ func TestTheLastLineOfAnAdviceRunsAndCanFail(t *testing.T) {
 		_, stderr, code = lockbench(t, append(args, "--duration", "2s")...)
 		require.NotEqual(t, exitUsage, code, "%v: %s", args, stderr)
 		if hold == "" {
-			_, stderr, code = lockbench(t, append(args, "--duration", "2s", "--workers", "32", "--ttl", "60ms", "--max-ttl", "60ms", "--master-timeout", "50ms")...)
+			_, stderr, code = lockbench(t, append(args, "--duration", "4s", "--workers", "32", "--ttl", "60ms", "--max-ttl", "60ms", "--master-timeout", "50ms")...)
 			requireMeasured(t, map[bool]int{true: 0, false: code}[code == exitMissed], stderr)
 			require.Equal(t, exitMissed, code, stderr)
 			require.Contains(t, stderr, "lost_validity_rate<=1%")
