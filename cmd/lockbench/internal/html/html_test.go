@@ -101,7 +101,7 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 		{"run", `<td class="left">response</td><td>`}, {"run", "latency by percentile</figcaption>"}, {"run", "stop:2@12s-20s</title>"},
 		{"run", `<td class="bad">26.7%</td>`}, {"run", "from other process"}, {"run", "offered 2,000/s"},
 		{"run", `<p class="bad">ERROR muxlock`},
-		{"advised", "blocks others for up to 20.29s (Lead: no leader for so long)."}, {"advised", "master a did not answer"}, {"advised", "MasterTimeout: 50 * time.Millisecond"}, {"advised", "&lt;x&gt;"},
+		{"advised", "A crashed holder or leader blocks others for up to 20.29s (--rto allows 30s)."}, {"advised", "master a did not answer"}, {"advised", "MasterTimeout: 50 * time.Millisecond"}, {"advised", "&lt;x&gt;"},
 		{"compare", "muxlock is, by rounds"}, {"compare", "response by percentile, all rounds together<"}, {"compare", "cycles/s, round 2<"}, {"compare", "<summary>Each run</summary>"},
 		{"compare", `class="bar" style="width: 70%"`}, {"compare", "slow: is slow"},
 		{"closed", "closed loop"}, {"nothing", "<h2>Environment</h2>"}, {"nothing", `class="code">lockbench run<`}, {"zeros", "NOT VALID"}, {"zeros", "Jain index"},

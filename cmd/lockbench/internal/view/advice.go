@@ -23,60 +23,52 @@ func (b *Blocks) advice(a *result.Advice) {
 	if a.Missed {
 		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", short(a.Ask.RTO), units.Exact(a.Allowed), short(a.Needed))
 		most := slices.MaxFunc(parts(a, renewed), func(p, q part) int { return cmp.Compare(p.took, q.took) })
-		b.Line("Allow --rto %s or more, or change %s.", short(a.Enough), most.what)
+		b.Line("Allow a crash to block for --rto %s, or change %s.", short(a.Enough), most.what)
 	}
-	b.settings(a)
-	b.Line("A crashed holder blocks others for up to %s (Lead: no leader for so long).", upTo(a.Blocks))
-	if a.Longest > c.TTL {
-		b.Line("Some calls ask for a ttl of up to %s: crashed, they block for that long.", short(a.Longest))
-	}
-	if c.MaxTTL > a.InUse {
-		b.bad("MaxTTL is %s now. First set %s in every process that uses these masters.", short(a.InUse), short(c.MaxTTL))
-		if c.Fencing {
-			b.bad("Then set the masters up again: muxlock masters init --max-ttl %s", short(c.MaxTTL))
-			b.bad("--recover --above FENCE, the largest fence so far; and restart all clients.")
-		}
+	if a.Advised() {
+		b.settings(a)
 	}
 	b.needed(a, renewed)
 	b.lost(a)
 	for _, note := range a.Notes {
 		b.bad("%s", note)
 	}
-	b.Line("No TTL outlasts every pause: have the resource check a fencing token.")
+	b.Line("No TTL outlasts every pause: let the resource check Lock.Fence (Config.Fencing).")
 	if !a.Advised() {
 		return
 	}
 	*b = append(*b, Block{Line: "\n" + snippet(c), Code: true})
 	if a.Try != "" {
-		b.Line("To try it (exit code 3: it loses more than 1%% of the locks):")
+		b.Line("To try it (exit code 3 if it loses more than 1%% of the locks):")
 		b.Line("  %s", a.Try)
 	}
 }
 
-// settings shows each setting with its reason.
+// settings shows each setting with its reason, how long a crash blocks others, and how to raise MaxTTL.
 func (b *Blocks) settings(a *result.Advice) {
-	const largest = "largest of 1, 1.5, 2, 3, 5, 7, 10... "
 	c := a.Config
 	ttl := map[sizing.Reason]string{
-		sizing.ByRTO:     largest + "within --rto " + short(a.Ask.RTO),
-		sizing.ByMaxTTL:  largest + "up to MaxTTL",
+		sizing.ByRTO:     fmt.Sprintf("--rto %s allows at most %s; rounded down", short(a.Ask.RTO), units.Exact(a.Allowed)),
+		sizing.ByMaxTTL:  "at most the MaxTTL in use; rounded down",
 		sizing.ByDefault: "the engine's default, as no --rto is given",
-		sizing.ByNeed:    "what is needed (see below), rounded up",
+		sizing.ByNeed:    "the least that is needed (see below), rounded up",
 	}[a.Why]
-	most := "as in use"
+	most := "as measured"
 	if c.MaxTTL > a.InUse {
 		most = "raised"
+	} else if a.InUse == redlock.DefaultMaxTTL {
+		most = "the default"
 	}
 	slow, took := a.Quorum, fmt.Sprintf("%g%% of quorums answer within %s", a.QuorumP, short(a.Quorum))
 	if a.OneDown > slow {
 		slow, took = a.OneDown, "the farthest master's median is "+short(a.OneDown)
 	}
-	timeout := "about double: "
+	timeout := "about double; "
 	switch {
 	case c.MasterTimeout == sizing.LeastTimeout:
-		timeout = "the lower limit: "
+		timeout = "advised minimum; "
 	case c.MasterTimeout < 2*slow:
-		timeout = "capped by the TTL: "
+		timeout = "capped by the TTL; "
 	}
 	clocks := "no clock was compared"
 	if a.Slowest > 0 {
@@ -84,11 +76,27 @@ func (b *Blocks) settings(a *result.Advice) {
 	}
 	for _, row := range [][3]string{
 		{"TTL", short(c.TTL), ttl},
-		{"MaxTTL", short(c.MaxTTL), most + "; a restarted master has no vote for " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
+		{"MaxTTL", short(c.MaxTTL), most + "; a restarted master votes again after " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
 		{"MasterTimeout", short(c.MasterTimeout), timeout + took},
 		{"Drift", "0.01", "the engine's default; " + clocks},
 	} {
 		b.Line("  %-13s %6s  %s", row[0], row[1], row[2])
+	}
+	allows := "see --rto"
+	if a.Ask.RTO > 0 {
+		allows = "--rto allows " + short(a.Ask.RTO)
+	}
+	b.Line("A crashed holder or leader blocks others for up to %s (%s).", upTo(a.Blocks), allows)
+	if a.Longest > c.TTL {
+		b.Line("Some calls ask for a ttl of up to %s: crashed, they block for that long.", short(a.Longest))
+	}
+	if c.MaxTTL > a.InUse {
+		b.bad("First set MaxTTL %s (now %s) in every process that uses these masters.", short(c.MaxTTL), short(a.InUse))
+		if c.Fencing {
+			b.bad("Then set the masters M up again; FENCE is the largest fence of any resource:")
+			b.bad("  muxlock masters init --masters M --max-ttl %s --recover --above FENCE", short(c.MaxTTL))
+			b.bad("Then restart all clients.")
+		}
 	}
 }
 
@@ -102,14 +110,14 @@ type part struct {
 // parts returns what the TTL of locks that are not renewed must outlast together, or that of renewed ones by
 // the longest.
 func parts(a *result.Advice, renewed bool) []part {
-	pause := part{"pause", a.Pause.Took, "the most that pauses of the process added to so long a hold", "what pauses the holder"}
+	pause := part{"pause", a.Pause.Took, "the most that process pauses, as measured, add to these two", "what pauses the holder"}
 	switch {
 	case a.Pause.Given:
 		pause.why, pause.what = "given (--pause); none so long was seen", "--pause"
 	case a.Pause.Took == 0:
 		pause.why = "none was seen"
 	case renewed:
-		pause.why = "the longest; pauses less than MasterTimeout apart are one"
+		pause.why = "the longest; pauses less than MasterTimeout apart count as one"
 	}
 	const way = "the way to the masters"
 	if renewed {
@@ -122,15 +130,15 @@ func parts(a *result.Advice, renewed bool) []part {
 		}
 		return []part{
 			pause, {"outage", a.Outage.Took, outage, "what keeps the masters away"},
-			{"answer", a.Config.MasterTimeout, "a renewal that nobody answers takes MasterTimeout", way},
+			{"answer", a.Config.MasterTimeout, "a renewal without an answer gives up after MasterTimeout", way},
 		}
 	}
-	acquire, hold := "MasterTimeout", "the longest of "+units.Number(a.Hold.N)
+	acquire, hold := "it gives up after MasterTimeout", "the longest of "+units.Number(a.Hold.N)
 	if a.Config.Fencing {
-		acquire = "twice MasterTimeout"
+		acquire = "it gives up after twice MasterTimeout"
 	}
 	if a.Shared {
-		acquire += ", and hand-overs"
+		acquire += "; plus a hand-over"
 	}
 	if a.Ask.Hold != nil {
 		hold += " drawn from " + a.Ask.Hold.String()
@@ -139,26 +147,27 @@ func parts(a *result.Advice, renewed bool) []part {
 		hold += fmt.Sprintf("; %s more were not released", units.Number(a.Open))
 	}
 	return []part{
-		{"acquire", a.Acquire, acquire + ": a longer one fails", way}, {"hold", a.Hold.Took, hold, "how long locks are held"}, pause,
-		{"clocks", a.Clocks, "Drift x " + short(a.Needed) + ", and 2ms", ""},
+		{"acquire", a.Acquire, acquire, way}, {"hold", a.Hold.Took, hold, "how long locks are held"}, pause,
+		{"clocks", a.Clocks, "Redlock's allowance for clocks: Drift x " + short(a.Needed) + " + 2ms", ""},
 	}
 }
 
 // needed shows the least TTL and its parts.
 func (b *Blocks) needed(a *result.Advice, renewed bool) {
 	if renewed {
-		if a.Config.Renew && a.Unkept > 0 {
-			b.Line("Renew the locks (KeepAlive, Do, Lead).")
+		which := "Some of the measured locks are renewed"
+		if a.Config.Renew {
+			which = "Renew the locks (KeepAlive, Do, Lead)"
 		}
-		b.Line("The TTL of renewed locks must be at least %s.", short(a.Needed))
+		b.Line("%s. Their TTL must be at least %s.", which, short(a.Needed))
 		if a.Unkept > 0 {
-			b.Line("  Without renewals it must be %s: holds of up to %s, and pauses.", short(a.Unkept), short(a.Hold.Took))
+			b.Line("  Without renewals: at least %s, for a hold of %s and the pauses in it.", short(a.Unkept), short(a.Hold.Took))
 		}
 		b.Line("  A renewal is sent when half of the TTL is left, or earlier. If it fails, the")
-		b.Line("  next is sent 1/24 later. The other 11/24 must outlast the longest of these,")
-		b.Line("  plus %s for the answer of a quorum:", short(a.Quorum))
+		b.Line("  next is sent 1/24 of the TTL later. The last 11/24 must outlast the longest")
+		b.Line("  of these, plus %s for a quorum to answer the next renewal:", short(a.Quorum))
 	} else {
-		b.Line("The TTL must be at least %s (rounded up), if the longest come together:", short(a.Needed))
+		b.Line("The TTL must be at least %s, the sum of the longest (rounded up):", short(a.Needed))
 	}
 	for _, p := range parts(a, renewed) {
 		took := short(p.took)
@@ -168,17 +177,17 @@ func (b *Blocks) needed(a *result.Advice, renewed bool) {
 		b.Line("  %-7s %6s  %s", p.name, took, p.why)
 	}
 	if !a.Missed {
-		b.Line("The TTL is %s times what it must be at least.", times(float64(a.Config.TTL)/float64(a.Needed)))
+		b.Line("The advised TTL is %s times that minimum.", times(float64(a.Config.TTL)/float64(a.Needed)))
 	}
 }
 
 // lost shows what the replay lost and what may be lost.
 func (b *Blocks) lost(a *result.Advice) {
-	b.Line("Replayed with this TTL, the measurement loses %s of %s locks.", orNone(a.Lost), units.Number(a.Replayed))
+	b.Line("Lost with TTL %s: %s of %s locks simulated from the measurement.", short(a.Config.TTL), orNone(a.Lost), units.Number(a.Replayed))
 	if a.Missed {
 		return
 	}
-	b.Line("Worse may come than was seen. With 95%% confidence, from %s of watching:", short(a.Watched))
+	b.Line("Worse may come than was seen. With 95%% confidence, %s of watching prove only:", short(a.Watched))
 	if !a.Config.Renew {
 		b.Line("  at most %.2f%% of the locks that are not renewed are lost.", math.Ceil(1e4*a.AtMost)/100)
 	}
@@ -186,7 +195,7 @@ func (b *Blocks) lost(a *result.Advice) {
 		outage := map[bool]string{true: " or outage"}[a.Outage.N > 0]
 		b.Line("  a pause%s that costs renewed locks comes less than once in %s.", outage, short(a.Every))
 	}
-	b.Line("  These are upper bounds, no estimates: watch for longer to lower them.")
+	b.Line("These are bounds, no forecast. A longer measurement gives tighter ones.")
 }
 
 func orNone(n int64) string {
