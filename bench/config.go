@@ -147,7 +147,7 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.History < 0 || c.Kept < 0 {
-		return wrong("History", "", "and Kept must not be negative, got %d and %d", c.History, c.Kept)
+		return wrong("History", "", "History and Kept must not be negative, got %d and %d", c.History, c.Kept)
 	}
 	return nil
 }
@@ -161,6 +161,13 @@ func (c Config) keys() int {
 		return c.Workers * c.procs() * c.Op.names()
 	}
 	return c.Keys
+}
+
+func (c Config) workload() Workload {
+	if c.Dist.kind == distOwn {
+		return Own
+	}
+	return Contended
 }
 
 // Waits reports whether workers share names and wait for each other there.

@@ -14,6 +14,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Workers:      cfg.Workers,
 		Procs:        cfg.procs(),
 		Keys:         cfg.keys(),
+		Workload:     cfg.workload(),
 		Seed:         cfg.Seed,
 		Series:       mergeSeries(parts),
 		Drain:        mergeDrain(parts),
@@ -139,7 +140,9 @@ func mergePoint(parts []Point) (sum Point) {
 	case 0:
 		return sum
 	case 1:
-		return parts[0]
+		sum = parts[0]
+		sum.Latency = nil // it was to be merged
+		return sum
 	}
 	all := NewHistogram()
 	for _, p := range parts {

@@ -191,7 +191,9 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 }
 
 func TestSecondsOfAPausedProcessStayWhereTheyWere(t *testing.T) {
-	of := func(ts float64, n int64) Point { return Point{TS: ts, Cycles: n, Acquired: n} }
+	latency, err := NewHistogram().MarshalText()
+	require.NoError(t, err)
+	of := func(ts float64, n int64) Point { return Point{TS: ts, Cycles: n, Acquired: n, Latency: latency} } // which ends here
 	steady := &Part{Series: []Point{of(1.001, 100), of(2.001, 100), of(3.001, 100), of(4.001, 100), of(4.3, 30)}}
 	for name, c := range map[string]struct {
 		paused []Point

@@ -19,6 +19,7 @@ type Result struct {
 	Workers        int       `json:"workers"` // in each process
 	Procs          int       `json:"procs"`
 	Keys           int       `json:"keys"`
+	Workload       Workload  `json:"workload"`
 	Seed           uint64    `json:"seed"`
 	DurationS      float64   `json:"duration_s"` // measured, warm-up left out
 	Totals         Totals    `json:"totals"`
@@ -44,6 +45,15 @@ type Result struct {
 	// them, in the order in which the calls began. It goes to a file of its own.
 	History []Event `json:"-"`
 }
+
+// Workload says whether workers want the same names.
+type Workload string
+
+// The workloads.
+const (
+	Own       Workload = "own"       // each worker has names of its own
+	Contended Workload = "contended" // all workers want the same names
+)
 
 // Totals counts operations. An open loop counts the operations due in the measured time. A
 // closed loop counts the operations that ended in it or were under way at its end. With

@@ -28,6 +28,9 @@ func compareCommand(f *plan.Flags) *cobra.Command {
 	return loadCommand(f, f.Loads, &cobra.Command{
 		Use:   "compare",
 		Short: "Run implementations in turn and show them side by side",
+		Long: `Run implementations in turn and show them side by side: callers with names of their own, 64 and a lone one, and one name that
+4 processes of 4 callers want and hold for 1 ms. Each has a --duration and a --warmup of its own. With a flag of the load, such as
+--workers or --keys, there is only the load that the flags describe.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3`,

@@ -47,11 +47,12 @@ type Load struct {
 	batches []int64    // that each master has answered
 	ranked  []int64    // the same, ascending
 	counted int64      // batches that a majority has answered
+	shares  []int64    // batches of each connection
 }
 
 // Open dials all connections. It blocks until all are connected or ctx ends.
 func Open(ctx context.Context, addrs []string, ttl time.Duration) (*Load, error) {
-	l := &Load{ttl: ttl, batches: make([]int64, len(addrs))}
+	l := &Load{ttl: ttl, batches: make([]int64, len(addrs)), shares: make([]int64, ConnsPerMaster*len(addrs))}
 	for _, master := range addrs {
 		for range ConnsPerMaster {
 			c, err := dial(ctx, master, len(l.conns), ttl)
@@ -85,6 +86,7 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 		return nil, err
 	}
 	r.Masters, r.Workers, r.Keys = len(l.batches), ConnsPerMaster*Depth, ConnsPerMaster*Depth // in flight at each master
+	r.Fairness.Jain = bench.Jain(l.shares)                                                    // a cycle is the batch that makes the majority, whoever else took part
 	return r, nil
 }
 
@@ -99,18 +101,19 @@ func (l *Load) Drive(ctx context.Context, worker int, count func(bench.Batch) bo
 			return err
 		}
 		end := time.Now()
-		if !count(bench.Batch{Cycles: l.answered(worker / ConnsPerMaster), Operations: Depth, Acquire: middle.Sub(start), Release: end.Sub(middle)}) {
+		if !count(bench.Batch{Cycles: l.answered(worker), Operations: Depth, Acquire: middle.Sub(start), Release: end.Sub(middle)}) {
 			return nil
 		}
 		start = end
 	}
 }
 
-// answered counts a batch of a master. It returns how many cycles of a majority the batch completed.
-func (l *Load) answered(master int) int64 {
+// answered counts a batch of a connection. It returns how many cycles of a majority the batch completed.
+func (l *Load) answered(conn int) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.batches[master]++
+	l.shares[conn]++
+	l.batches[conn/ConnsPerMaster]++
 	before := l.counted
 	l.ranked = append(l.ranked[:0], l.batches...)
 	slices.Sort(l.ranked)

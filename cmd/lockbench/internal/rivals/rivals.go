@@ -121,7 +121,10 @@ func (i Impl) Can(op bench.Op) bool {
 
 // CanFence reports whether one of the implementations Fences.
 func CanFence(names []string) bool {
-	return slices.ContainsFunc(All, func(impl Impl) bool { return impl.Fences && slices.Contains(names, impl.Name) })
+	return slices.ContainsFunc(names, func(name string) bool {
+		impl, _ := Find(name)
+		return impl.Fences
+	})
 }
 
 // Names returns the names of all implementations.

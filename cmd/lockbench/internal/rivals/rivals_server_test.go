@@ -366,3 +366,8 @@ func TestMastersThatWereStartedForTheRunGetSeveralTries(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, locker.Close())
 }
+
+func TestEachEntryOfAnImplementationHasItsFences(t *testing.T) {
+	require.True(t, rivals.CanFence([]string{rivals.Again("muxlock", 2)}))
+	require.False(t, rivals.CanFence([]string{"muxlock-single", "redislock"}))
+}

@@ -70,6 +70,7 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 	}
 	doc.Sweep.Highest = []result.HighestRate{
 		found(1000, at...), found(1000, at[0]), found(1000, at[0], at[2]), found(1000, at[0], at[4]), found(1000, at[0], at[5]), found(0, at[1]), found(0, at[2]),
+		found(8000, at[2], result.RateTried{RatePerS: 8000, Outcome: result.RateMet}),
 	}
 	text := shown(t, "sweep", doc)
 	indent := strings.Repeat(" ", 44)
@@ -88,6 +89,7 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 		"muxlock: 1,000/s is the highest rate in a row that met all objectives; 2,000/s missed ", "objectives; no higher one was tried ",
 		"objectives; 4,000/s was spoiled by the machine ", "objectives; 6,000/s had too few operations ", "objectives; 8,000/s was not decided on ",
 		"muxlock: no rate in a row met all objectives: the lowest, 2,000/s, missed ", "the lowest, 4,000/s, was spoiled by the machine ",
+		"8,000/s is the highest rate, although 4,000/s was spoiled by the machine, that met all objectives; no higher one was tried ",
 	} {
 		require.Contains(t, flat(text), want)
 	}

@@ -21,7 +21,7 @@ func (b *Blocks) advice(a *result.Advice) {
 	renewed := c.Renew || a.Needed > a.Unkept
 	b.Line("Measured: muxlock on %d masters, for %s.", a.Masters, short(a.Watched))
 	if a.Missed {
-		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", short(a.Ask.RTO), units.Exact(a.Allowed), short(a.Needed))
+		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", units.Exact(a.Ask.RTO), units.Exact(a.Allowed), short(a.Needed))
 		most := slices.MaxFunc(parts(a, renewed), func(p, q part) int { return cmp.Compare(p.took, q.took) })
 		b.Line("Allow a crash to block for --rto %s, or change %s.", short(a.Enough), most.what)
 	}
@@ -48,7 +48,7 @@ func (b *Blocks) advice(a *result.Advice) {
 func (b *Blocks) settings(a *result.Advice) {
 	c := a.Config
 	ttl := map[sizing.Reason]string{
-		sizing.ByRTO:     fmt.Sprintf("--rto %s allows at most %s; rounded down", short(a.Ask.RTO), units.Exact(a.Allowed)),
+		sizing.ByRTO:     fmt.Sprintf("--rto %s allows at most %s; rounded down", units.Exact(a.Ask.RTO), units.Exact(a.Allowed)),
 		sizing.ByMaxTTL:  "at most the MaxTTL in use; rounded down",
 		sizing.ByDefault: "the engine's default, as no --rto is given",
 		sizing.ByNeed:    "the least that is needed (see below), rounded up",
@@ -75,26 +75,26 @@ func (b *Blocks) settings(a *result.Advice) {
 		clocks = fmt.Sprintf("the clocks are within %.0f ppm", math.Ceil(a.Slowest))
 	}
 	for _, row := range [][3]string{
-		{"TTL", short(c.TTL), ttl},
-		{"MaxTTL", short(c.MaxTTL), most + "; a restarted master votes again after " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
-		{"MasterTimeout", short(c.MasterTimeout), timeout + took},
+		{"TTL", units.Exact(c.TTL), ttl},
+		{"MaxTTL", units.Exact(c.MaxTTL), most + "; a restarted master votes again after " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
+		{"MasterTimeout", units.Exact(c.MasterTimeout), timeout + took},
 		{"Drift", "0.01", "the engine's default; " + clocks},
 	} {
 		b.Line("  %-13s %6s  %s", row[0], row[1], row[2])
 	}
 	allows := "see --rto"
 	if a.Ask.RTO > 0 {
-		allows = "--rto allows " + short(a.Ask.RTO)
+		allows = "--rto allows " + units.Exact(a.Ask.RTO)
 	}
 	b.Line("A crashed holder or leader blocks others for up to %s (%s).", upTo(a.Blocks), allows)
 	if a.Longest > c.TTL {
-		b.Line("Some calls ask for a ttl of up to %s: crashed, they block for that long.", short(a.Longest))
+		b.Line("Some calls ask for a ttl of up to %s: crashed, they block for that long.", units.Exact(a.Longest))
 	}
 	if c.MaxTTL > a.InUse {
-		b.bad("First set MaxTTL %s (now %s) in every process that uses these masters.", short(c.MaxTTL), short(a.InUse))
+		b.bad("First set MaxTTL %s (now %s) in every process that uses these masters.", units.Exact(c.MaxTTL), units.Exact(a.InUse))
 		if c.Fencing {
 			b.bad("Then set the masters M up again; FENCE is the largest fence of any resource:")
-			b.bad("  muxlock masters init --masters M --max-ttl %s --recover --above FENCE", short(c.MaxTTL))
+			b.bad("  muxlock masters init --masters M --max-ttl %s --recover --above FENCE", units.Exact(c.MaxTTL))
 			b.bad("Then restart all clients.")
 		}
 	}
@@ -183,7 +183,7 @@ func (b *Blocks) needed(a *result.Advice, renewed bool) {
 
 // lost shows what the replay lost and what may be lost.
 func (b *Blocks) lost(a *result.Advice) {
-	b.Line("Lost with TTL %s: %s of %s locks simulated from the measurement.", short(a.Config.TTL), orNone(a.Lost), units.Number(a.Replayed))
+	b.Line("Lost with TTL %s: %s of %s locks simulated from the measurement.", units.Exact(a.Config.TTL), orNone(a.Lost), units.Number(a.Replayed))
 	if a.Missed {
 		return
 	}

@@ -177,9 +177,13 @@ func Highest(h result.HighestRate) string {
 	if h.RatePerS == 0 {
 		return fmt.Sprintf("%s: no rate in a row met all objectives: the lowest, %s, %s", h.Impl, units.Rate(next.RatePerS), does[next.Outcome])
 	}
+	row, open := " in a row", func(t result.RateTried) bool { return t.RatePerS < h.RatePerS && t.Outcome != result.RateMet }
+	if i := slices.IndexFunc(h.Rates, open); i >= 0 {
+		row = fmt.Sprintf(", although %s %s,", units.Rate(h.Rates[i].RatePerS), does[h.Rates[i].Outcome])
+	}
 	above := units.Rate(next.RatePerS) + " " + does[next.Outcome]
 	if next.RatePerS == 0 {
 		above = "no higher one was tried"
 	}
-	return fmt.Sprintf("%s: %s is the highest rate in a row that met all objectives; %s", h.Impl, units.Rate(h.RatePerS), above)
+	return fmt.Sprintf("%s: %s is the highest rate%s that met all objectives; %s", h.Impl, units.Rate(h.RatePerS), row, above)
 }
