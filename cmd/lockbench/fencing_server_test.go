@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
@@ -88,12 +87,7 @@ func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
 
 func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
 	for line, want := range map[string]bool{"": true, "--fencing=false": false, "--impl redislock": false} {
-		f := chaosFlags{&plan.Flags{}}
-		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
-		f.declare(fs)
-		require.NoError(t, fs.Parse(words(line)))
-		p, err := f.plan(fs)
-		require.NoError(t, err)
+		p := planned(t, line)
 		require.Equal(t, want, p.Fencing, line)
 		require.NotEqual(t, want, strings.Contains(again(result.Document{Config: result.Config{Settings: p.Settings, Command: "chaos"}}), "--fencing=false"), "and can be pasted")
 	}

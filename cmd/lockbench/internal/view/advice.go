@@ -76,7 +76,7 @@ func (b *Blocks) settings(a *result.Advice) {
 	}
 	for _, row := range [][3]string{
 		{"TTL", units.Exact(c.TTL), ttl},
-		{"MaxTTL", units.Exact(c.MaxTTL), most + "; a restarted master votes again after " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
+		{"MaxTTL", units.Exact(c.MaxTTL), most + "; a restarted master votes after " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
 		{"MasterTimeout", units.Exact(c.MasterTimeout), timeout + took},
 		{"Drift", "0.01", "the engine's default; " + clocks},
 	} {

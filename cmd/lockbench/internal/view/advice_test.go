@@ -69,7 +69,7 @@ func advised(t *testing.T, m sizing.Measured, hold, rto string, pause time.Durat
 func TestAnAdviceSaysWhatToSetAndWhy(t *testing.T) {
 	require.Equal(t, `Measured: muxlock on 3 masters, for 15s.
   TTL               7s  --rto 10s allows at most 9.813s; rounded down
-  MaxTTL           30s  the default; a restarted master votes again after 31.31s
+  MaxTTL           30s  the default; a restarted master votes after 31.31s
   MasterTimeout   50ms  advised minimum; the farthest master's median is 250µs
   Drift           0.01  the engine's default; the clocks are within 17 ppm
 A crashed holder or leader blocks others for up to 7.16s (--rto allows 10s).
@@ -95,7 +95,7 @@ To try it (exit code 3 if it loses more than 1% of the locks):
 
 func TestAnAdviceOfRenewedLocksSaysWhatARenewalMustOutlast(t *testing.T) {
 	text := advised(t, renewed(), "", "10s", 0)
-	require.Contains(t, text, `  MaxTTL           60s  as measured; a restarted master votes again after 61.61s
+	require.Contains(t, text, `  MaxTTL           60s  as measured; a restarted master votes after 61.61s
   MasterTimeout   50ms  advised minimum; 90% of quorums answer within 1ms
   Drift           0.01  the engine's default; no clock was compared
 `)
@@ -114,6 +114,15 @@ Worse may come than was seen. With 95% confidence, 15s of watching prove only:
   a pause that costs renewed locks comes less than once in 5s.
 These are bounds, no forecast. A longer measurement gives tighter ones.
 `)
+}
+
+func TestAnAdviceSaysATimeThatWasGivenInAllItsDigits(t *testing.T) {
+	m := near()
+	m.MaxTTL = 125 * time.Second
+	text := advised(t, m, "", "2m5s", 0)
+	require.Contains(t, text, "--rto 125s allows")
+	require.Contains(t, text, "(--rto allows 125s)")
+	require.Regexp(t, `MaxTTL +125s +as measured`, text)
 }
 
 func TestAnAdviceThatMissesSaysThatFirstAndWhatToChange(t *testing.T) {
@@ -178,7 +187,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: far(), rto: "1h", want: "engine.Config{Masters: masters, Fencing: true,\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Shared = true }), want: "acquire   70ms  it gives up after MasterTimeout; plus a hand-over\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
-			want: "MaxTTL          100s  raised; a restarted master votes again after 102.01s\n"},
+			want: "MaxTTL          100s  raised; a restarted master votes after 102.01s\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
 			want: "First set MaxTTL 100s (now 30s) in every process that uses these masters.\nThen set the masters M up again; FENCE is the largest fence of any resource:\n  muxlock masters init --masters M --max-ttl 100s --recover --above FENCE\nThen restart all clients.\n"},
 	} {
