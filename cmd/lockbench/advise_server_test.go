@@ -140,10 +140,10 @@ func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {
 	embedded := keep(t, "run", "--embedded", "3", "--workers", "64", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
 	few := keep(t, "run", "--embedded", "3", "--workers", "1", "--think", "50ms", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
 	for want, args := range map[string][]string{
-		"no result in which muxlock acquired anything":                  {nothing},
-		"nothing was acquired":                                          {"--from", none},
-		"the measurement is not valid, measure again: embedded masters": {embedded},
-		"the measurement is not valid, measure again: too few":          {few, "--hold", "1ms"},
+		"no result in which muxlock acquired anything":         {nothing},
+		"nothing was acquired":                                 {"--from", none},
+		"embedded masters: the speed means nothing":            {embedded},
+		"the measurement is not valid, measure again: too few": {few, "--hold", "1ms"},
 	} {
 		stdout, stderr, code := lockbench(t, append([]string{"advise"}, args...)...)
 		require.Equal(t, exitNotValid, code, stderr)
