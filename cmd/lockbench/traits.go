@@ -16,7 +16,7 @@ func traits(c result.Config) map[string]view.Trait {
 		if client := c.Clients[name].String(); text != "" && client != "" {
 			text += " (" + client + ")"
 		}
-		m[name] = view.Trait{Caveat: text, Polls: impl.Polls, Single: impl.Single, Yardstick: impl.Yardstick}
+		m[name] = view.Trait{Ours: impl.Ours, Caveat: text, Polls: impl.Polls, Single: impl.Single, Yardstick: impl.Yardstick}
 	}
 	return m
 }

@@ -16,4 +16,6 @@ func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
 	require.Contains(t, m["redislock"].Caveat, "(go-redis v9.9.9, pool of 7 to each master)")
 	require.Empty(t, m["muxlock"].Caveat)
 	require.NotEmpty(t, m["raw"].Caveat)
+	require.True(t, m["muxlock"].Ours)
+	require.False(t, m["redislock"].Ours)
 }

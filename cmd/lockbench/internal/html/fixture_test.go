@@ -116,6 +116,6 @@ func document(command string, results ...*bench.Result) result.Document {
 	}
 	doc := result.NewDocument(cfg, results)
 	doc.Tool = result.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
-	doc.Env = result.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, Clocksource: "tsc"}
+	doc.Env = result.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host"}
 	return doc
 }

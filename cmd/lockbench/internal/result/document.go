@@ -79,11 +79,10 @@ type Kind string
 
 // The kinds, by the commands that make them.
 const (
-	KindRun     Kind = "run"
+	KindRun     Kind = "run" // chaos too
 	KindCompare Kind = "compare"
 	KindSweep   Kind = "sweep"
 	KindAdvise  Kind = "advise"
-	KindChaos   Kind = "chaos"
 )
 
 // Kind returns the kind of a document; nothing else decides on it. The command decides, but for
@@ -93,7 +92,7 @@ func (d Document) Kind() Kind {
 	switch {
 	case d.Advice != nil:
 		return KindAdvise
-	case command == KindSweep && d.Sweep != nil, command == KindCompare, command == KindChaos:
+	case command == KindSweep && d.Sweep != nil, command == KindCompare:
 		return command
 	}
 	return KindRun // also an advise or a sweep that ended before its answer
@@ -119,7 +118,7 @@ func Impls(results []*bench.Result) (impls []string) {
 
 // Finished returns impl's runs that were not interrupted.
 func Finished(results []*bench.Result, impl string) []*bench.Result {
-	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl || r.Interrupted() })
+	return where(results, func(r *bench.Result) bool { return r.Impl == impl && !r.Interrupted() })
 }
 
 // Of returns impl's finished runs, or its interrupted ones if none finished.
@@ -127,7 +126,12 @@ func Of(results []*bench.Result, impl string) []*bench.Result {
 	if whole := Finished(results, impl); len(whole) > 0 {
 		return whole
 	}
-	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl })
+	return where(results, func(r *bench.Result) bool { return r.Impl == impl })
+}
+
+// where returns those of all that are to be kept.
+func where[T any](all []T, keep func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !keep(v) })
 }
 
 // Name names an implementation at a setting.

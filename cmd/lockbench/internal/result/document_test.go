@@ -20,7 +20,7 @@ func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
 		{"", nil, result.KindRun},
 		{"run", nil, result.KindRun},
 		{"compare", nil, result.KindCompare},
-		{"chaos", nil, result.KindChaos},
+		{"chaos", nil, result.KindRun},
 		{"sweep", func(d *result.Document) { d.Sweep = &result.Sweep{} }, result.KindSweep},
 		{"sweep", nil, result.KindRun}, // ended before there was any
 		{"advise", nil, result.KindRun},

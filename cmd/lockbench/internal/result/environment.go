@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -41,23 +41,14 @@ type Env struct {
 	Kernel     string `json:"kernel"`
 	CPU        string `json:"cpu,omitempty"` // model name, where the system reports it
 	Host       string `json:"host,omitempty"`
-	// The following are as Linux reports them, and absent elsewhere.
-	MemoryBytes    int64  `json:"memory_bytes,omitempty"`
-	Virtualization string `json:"virtualization,omitempty"` // "vm (QEMU), container"; absent: none found
-	Clocksource    string `json:"clocksource,omitempty"`    // tsc; with others, reading the clock is slower
-	Governor       string `json:"governor,omitempty"`       // of the first processor's frequency
+	// Virtualization is "vm", "container" or both, as far as Linux shows it.
+	Virtualization string `json:"virtualization,omitempty"`
 }
 
 // CurrentEnv describes this machine.
 func CurrentEnv() Env {
-	host, _ := os.Hostname()
-	e := Env{
-		OS:         runtime.GOOS,
-		Arch:       runtime.GOARCH,
-		CPUs:       runtime.NumCPU(),
-		GOMAXPROCS: runtime.GOMAXPROCS(0),
-		Host:       host,
-	}
+	e := Env{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0)}
+	e.Host, _ = os.Hostname()
 	e.describe(os.DirFS("/"))
 	e.Kernel = cmp.Or(e.Kernel, e.OS)
 	return e
@@ -65,32 +56,22 @@ func CurrentEnv() Env {
 
 // describe fills in fields from files of a Linux system. On other systems the fields stay empty.
 func (e *Env) describe(root fs.FS) {
-	text := func(name string) string {
-		b, _ := fs.ReadFile(root, name) // empty without the file
-		return strings.TrimSpace(string(b))
-	}
-	// field returns the first value of that name in a file of lines "name: value".
-	field := func(file, name string) string {
-		_, after, _ := strings.Cut("\n"+text(file), "\n"+name)
-		line, _, _ := strings.Cut(after, "\n")
-		return strings.Trim(line, " \t:")
-	}
-	e.Kernel = strings.TrimSpace(text("proc/sys/kernel/ostype") + " " + text("proc/sys/kernel/osrelease"))
-	e.CPU = field("proc/cpuinfo", "model name")
-	kb, _ := strconv.ParseInt(strings.TrimSuffix(field("proc/meminfo", "MemTotal"), " kB"), 10, 64)
-	e.MemoryBytes = kb << 10
-	e.Clocksource = text("sys/devices/system/clocksource/clocksource0/current_clocksource")
-	e.Governor = text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-
-	var kinds []string
-	if strings.Contains(" "+field("proc/cpuinfo", "flags")+" ", " hypervisor ") {
-		kinds = append(kinds, strings.TrimSuffix("vm ("+text("sys/class/dmi/id/sys_vendor")+")", " ()"))
-	}
-	for _, mark := range []string{".dockerenv", "run/.containerenv"} {
-		if _, err := fs.Stat(root, mark); err == nil {
-			kinds = append(kinds, "container")
-			break
+	release, _ := fs.ReadFile(root, "proc/sys/kernel/osrelease")
+	e.Kernel = strings.TrimSpace(string(release))
+	cpuinfo, _ := fs.ReadFile(root, "proc/cpuinfo")
+	for line := range strings.Lines(string(cpuinfo)) { // of the last processor; all are alike
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(name) {
+		case "model name":
+			e.CPU = strings.TrimSpace(value)
+		case "flags":
+			if slices.Contains(strings.Fields(value), "hypervisor") {
+				e.Virtualization = "vm"
+			}
 		}
 	}
-	e.Virtualization = strings.Join(kinds, ", ")
+	_, docker := fs.Stat(root, ".dockerenv")
+	if _, podman := fs.Stat(root, "run/.containerenv"); docker == nil || podman == nil {
+		e.Virtualization = strings.TrimPrefix(e.Virtualization+", container", ", ")
+	}
 }

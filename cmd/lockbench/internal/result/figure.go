@@ -18,11 +18,9 @@ type Figure struct {
 	Name  string // in --slo: throughput, cycle.p99
 	Label string // head of a column: cycles/s
 	Unit  string // as in bench.SLO
-	More  bool   // more is better; else less is, or neither
 
 	read    func(*bench.Result) reading
 	needs   []bench.Need // a run must meet all of them to have the figure
-	audit   bool         // only of audited runs
 	counted bool         // a share of operations: the reading has part and whole
 	samples int64        // least whole that shows the figure; 0: no samples needed
 }
@@ -44,29 +42,29 @@ var (
 func notHold(c bench.Config) bool { return c.Op != bench.Hold }
 
 var figures = []Figure{
-	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }).more().in(cycles),
-	number("acquired_per_s", "holds/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }).more().in(cycles),
+	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }, cycles),
+	number("acquired_per_s", "holds/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }, cycles),
 	// The name is held for that share of the time: what is possible is all of it.
 	ratio("held_share", "time held", bench.UnitShare, "no time of holding was measured (--hold)", func(r *bench.Result) (float64, float64) {
 		if r.Latency[bench.HoldTime] == nil {
 			return 0, 0
 		}
 		return r.AcquiredPerS * r.Latency[bench.HoldTime].Mean / 1e9, float64(r.Keys)
-	}).more().in(bench.Waiting, bench.Holds),
-	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }).more(),
+	}, bench.Waiting, bench.Holds),
+	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
 	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
 	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),
 	number("outlived", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Outlived) }),
 	number("lost_validity", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.LostValidity) }),
-	ofAudit("overlaps", func(s bench.Safety) int64 { return s.Overlaps }),
-	ofAudit("fence_violations", func(s bench.Safety) int64 { return s.FenceViolations }),
+	ratio("overlaps", "", bench.UnitCount, unaudited, func(r *bench.Result) (float64, float64) { return float64(r.Safety.Overlaps), one(Audited(r)) }, audit),
+	ratio("fence_violations", "", bench.UnitCount, unaudited, func(r *bench.Result) (float64, float64) { return float64(r.Safety.FenceViolations), one(Audited(r)) }, audit),
 	ratio("offered_per_s", "offered/s", bench.UnitCount, "nothing was measured", func(r *bench.Result) (float64, float64) { return float64(r.Totals.Offered), r.DurationS }),
 	ratio("cpu_ns_per_op", "cpu/cycle", bench.UnitNs, "no CPU time was measured", func(r *bench.Result) (float64, float64) { return r.Client.CPUNsPerOp, one(r.Client.CPUNsPerOp > 0) }),
 	ratio("allocs_per_op", "allocs/cycle", bench.UnitCount, "nothing was finished", func(r *bench.Result) (float64, float64) { return r.Client.AllocsPerOp, one(r.ThroughputPerS > 0) }),
 	// Goodput is acquired over offered operations, both per second of the measured time.
 	ratio("goodput", "", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
-	}).more().in(bench.OpenLoop),
+	}, bench.OpenLoop),
 	ratio("fence_second_trip_rate", "fences that took a second round trip", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
 		return float64(r.Totals.FenceSecondTrips), float64(cmp.Or(r.Totals.Fences, r.Totals.Fenced))
 	}),
@@ -74,20 +72,21 @@ var figures = []Figure{
 	share("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Offered }),
 	share("timeout_rate", func(t bench.Totals) (int64, int64) { return t.Timeouts, t.Offered }),
 	share("refused_rate", func(t bench.Totals) (int64, int64) { return t.Refused, t.Offered }),
-	share("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }).in(bench.OpenLoop),
+	share("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }, bench.OpenLoop),
 	share("outlived_rate", func(t bench.Totals) (int64, int64) { return t.Outlived, t.Acquired }),
 	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostShare() }),
 }
 
+const unaudited = "the run was not audited"
+
 // number makes a figure that every result has.
-func number(name, label, unit string, of func(*bench.Result) float64) Figure {
-	return ratio(name, label, unit, "", func(r *bench.Result) (part, whole float64) { return of(r), 1 })
+func number(name, label, unit string, of func(*bench.Result) float64, needs ...bench.Need) Figure {
+	return ratio(name, label, unit, "", func(r *bench.Result) (part, whole float64) { return of(r), 1 }, needs...)
 }
 
-// ratio makes a figure that a result lacks if whole is 0; none says why. An empty label means the
-// name.
-func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole float64)) Figure {
-	return Figure{Name: name, Label: cmp.Or(label, strings.ReplaceAll(name, "_", " ")), Unit: unit, read: func(r *bench.Result) reading {
+// ratio makes a figure that a result lacks if whole is 0; none says why.
+func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole float64), needs ...bench.Need) Figure {
+	return Figure{Name: name, Label: label, Unit: unit, needs: needs, read: func(r *bench.Result) reading {
 		part, whole := of(r)
 		if whole <= 0 {
 			return reading{none: none}
@@ -97,22 +96,13 @@ func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole f
 }
 
 // share makes a figure of the share of operations with some outcome.
-func share(name string, of func(bench.Totals) (part, whole int64)) Figure {
-	f := ratio(name, "", bench.UnitShare, "nothing was begun", func(r *bench.Result) (float64, float64) {
+func share(name string, of func(bench.Totals) (part, whole int64), needs ...bench.Need) Figure {
+	f := ratio(name, strings.ReplaceAll(name, "_", " "), bench.UnitShare, "nothing was begun", func(r *bench.Result) (float64, float64) {
 		part, whole := of(r.Totals)
 		return float64(part), float64(whole)
-	})
+	}, needs...)
 	f.counted = true
 	return f
-}
-
-// ofAudit makes a figure of audited runs.
-func ofAudit(name string, of func(bench.Safety) int64) Figure {
-	f := ratio(name, "", bench.UnitCount, "the run was not audited", func(r *bench.Result) (float64, float64) {
-		return float64(of(r.Safety)), one(Audited(r))
-	})
-	f.audit = true
-	return f.in(audit)
 }
 
 // Audited reports whether two holders of one lock would have been seen.
@@ -124,16 +114,6 @@ func one(known bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-func (f Figure) more() Figure {
-	f.More = true
-	return f
-}
-
-func (f Figure) in(needs ...bench.Need) Figure {
-	f.needs = needs
-	return f
 }
 
 // AtLeast reports whether the figure is a lower bound, since operations never got their lock.

@@ -1,10 +1,6 @@
 package result
 
-import (
-	"slices"
-
-	"muxlock/bench"
-)
+import "muxlock/bench"
 
 // A comparison without flags of the load has several loads. Each result names its load in Setting.
 const LoadSetting = "load"
@@ -26,32 +22,32 @@ type Load struct {
 	bench.Config
 }
 
-// Of returns the part of a document that is of one load. Without loads there is one part, the document.
-func (d Document) Of(name LoadName) (part Document, ok bool) {
-	i := slices.IndexFunc(d.Config.Loads, func(l Load) bool { return l.Name == name })
-	if i < 0 {
-		return Document{}, false
+// Of returns the part of a document that is of one load; an empty document if it has none.
+func (d Document) Of(name LoadName) Document {
+	for i, l := range d.Config.Loads {
+		if l.Name == name {
+			return d.Parts()[i]
+		}
 	}
-	part, load := d, d.Config.Loads[i]
-	part.Config.Config, part.Config.Impls, part.Config.Loads = load.Config, load.Impls, nil
-	part.Results = OfLoad(d.Results, name)
-	part.Relative = slices.DeleteFunc(slices.Clone(d.Relative), func(r Relative) bool { return r.Load != name })
-	return part, true
+	return Document{}
 }
 
-// Parts returns the parts of a document by load; the document itself if it has no loads.
+// Parts returns the parts of a document by load. Without loads there is one part, the document.
 func (d Document) Parts() (parts []Document) {
-	for _, l := range d.Config.Loads {
-		part, _ := d.Of(l.Name)
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
+	if len(d.Config.Loads) == 0 {
 		return []Document{d}
+	}
+	for _, l := range d.Config.Loads {
+		part := d
+		part.Config.Config, part.Config.Impls, part.Config.Loads = l.Config, l.Impls, nil
+		part.Results = OfLoad(d.Results, l.Name)
+		part.Relative = where(d.Relative, func(r Relative) bool { return r.Load == l.Name })
+		parts = append(parts, part)
 	}
 	return parts
 }
 
 // OfLoad returns the results of a load.
 func OfLoad(results []*bench.Result, name LoadName) []*bench.Result {
-	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Setting[LoadSetting] != string(name) })
+	return where(results, func(r *bench.Result) bool { return r.Setting[LoadSetting] == string(name) })
 }

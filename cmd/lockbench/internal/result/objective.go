@@ -131,12 +131,14 @@ func (o Objective) Possible(cfg bench.Config) error {
 }
 
 // OfAudit reports whether only an audited run has the figure.
-func (o Objective) OfAudit() bool { return o.figure.audit }
+func (o Objective) OfAudit() bool { return o.of("overlaps", "fence_violations") }
 
 // OfLoss reports whether it limits how many locks lose their validity.
 func (o Objective) OfLoss() bool {
-	return slices.Contains([]string{"outlived", "outlived_rate", "lost_validity", "lost_validity_rate"}, o.figure.Name)
+	return o.of("outlived", "outlived_rate", "lost_validity", "lost_validity_rate")
 }
+
+func (o Objective) of(figures ...string) bool { return slices.Contains(figures, o.figure.Name) }
 
 // Judge judges a result by the objective.
 func (o Objective) Judge(r *bench.Result) bench.SLO {

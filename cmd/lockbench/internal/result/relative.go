@@ -12,20 +12,17 @@ import (
 // which is good only for throughput. A figure is absent unless every round has it on both sides.
 // A lower bound does not count: its ratio is not known.
 type Relative struct {
-	Impl        string   `json:"impl"`
-	Reference   string   `json:"reference"`
-	Load        LoadName `json:"load,omitempty"` // of several
-	Rounds      int      `json:"rounds"`         // rounds that both finished
-	Latency     string   `json:"latency"`        // of p50 and p99: response or cycle
-	Throughput  *Ratio   `json:"throughput,omitempty"`
-	Acquired    *Ratio   `json:"acquired,omitempty"`
-	P50         *Ratio   `json:"p50,omitempty"`
-	P99         *Ratio   `json:"p99,omitempty"`
-	AcquireP50  *Ratio   `json:"acquire_p50,omitempty"`
-	AcquireP99  *Ratio   `json:"acquire_p99,omitempty"`
-	LongestWait *Ratio   `json:"longest_wait,omitempty"`
-	CPUPerOp    *Ratio   `json:"cpu_per_op,omitempty"`
-	AllocsPerOp *Ratio   `json:"allocs_per_op,omitempty"`
+	Impl      string           `json:"impl"`
+	Reference string           `json:"reference"`
+	Load      LoadName         `json:"load,omitempty"` // of several
+	Rounds    int              `json:"rounds"`         // rounds that both finished
+	Latency   string           `json:"latency"`        // of headline: response or cycle
+	Ratios    map[string]Ratio `json:"ratios"`         // by figure
+}
+
+// compared are the figures of Relative.
+var compared = []string{
+	"throughput", "acquired_per_s", "headline.p50", "headline.p99", "acquire.p50", "acquire.p99", "max_wait_ns", "cpu_ns_per_op", "allocs_per_op",
 }
 
 // Ratio is over rounds. Each round is a pair: both sides ran in the same minute.
@@ -48,11 +45,8 @@ type Ratio struct {
 func RelativeTo(reference string, results []*bench.Result) []Relative {
 	rows := []Relative{}
 	base := Finished(results, reference)
-	if len(base) == 0 {
-		return rows
-	}
 	for _, impl := range Impls(results) {
-		if own := Finished(results, impl); len(own) > 0 {
+		if own := Finished(results, impl); len(own) > 0 && len(base) > 0 {
 			rows = append(rows, relative(own, base))
 		}
 	}
@@ -61,7 +55,9 @@ func RelativeTo(reference string, results []*bench.Result) []Relative {
 
 // relative compares the finished runs of one implementation with those of the reference.
 func relative(own, base []*bench.Result) Relative {
-	row := Relative{Impl: own[0].Impl, Reference: base[0].Impl, Load: LoadName(own[0].Setting[LoadSetting]), Latency: "cycle"}
+	row := Relative{
+		Impl: own[0].Impl, Reference: base[0].Impl, Load: LoadName(own[0].Setting[LoadSetting]), Latency: "cycle", Ratios: map[string]Ratio{},
+	}
 	if own[0].Latency[bench.ResponseTime] != nil {
 		row.Latency = "response"
 	}
@@ -72,48 +68,36 @@ func relative(own, base []*bench.Result) Relative {
 		}
 	}
 	row.Rounds = len(rounds)
-	for figure, to := range row.ratios() {
-		*to = ratioOf(MustFigure(figure), rounds)
+	for _, name := range compared {
+		if r, known := ratioOf(MustFigure(name), rounds); known {
+			row.Ratios[name] = r
+		}
 	}
 	return row
 }
 
-// ratios are the places of the ratios, by figure.
-func (r *Relative) ratios() map[string]**Ratio {
-	return map[string]**Ratio{
-		"throughput": &r.Throughput, "acquired_per_s": &r.Acquired, "headline.p50": &r.P50, "headline.p99": &r.P99,
-		"acquire.p50": &r.AcquireP50, "acquire.p99": &r.AcquireP99, "max_wait_ns": &r.LongestWait,
-		"cpu_ns_per_op": &r.CPUPerOp, "allocs_per_op": &r.AllocsPerOp,
-	}
-}
-
-// Of returns the ratio of a figure that is compared; nil if it is not known.
-func (r Relative) Of(figure string) *Ratio { return *r.ratios()[figure] }
-
 // ratioOf divides the first result of each round by the second.
-func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {
+func ratioOf(f Figure, rounds [][2]*bench.Result) (r Ratio, known bool) {
 	var ratios, values, bases []float64
 	for _, pair := range rounds {
 		v, measured := f.Measured(pair[0])
 		base, known := f.Measured(pair[1])
 		if !measured || !known || base == 0 || f.AtLeast(pair[0]) || f.AtLeast(pair[1]) {
-			return nil // the ratio of the rounds that went well would mislead
+			return Ratio{}, false // the ratio of the rounds that went well would mislead
 		}
 		ratios, values, bases = append(ratios, v/base), append(values, v), append(bases, base)
 	}
-	r := over(ratios)
-	if r != nil {
-		r.OfMedians = stats.Median(values) / stats.Median(bases)
+	if len(ratios) == 0 {
+		return Ratio{}, false
 	}
-	return r
+	r = over(ratios)
+	r.OfMedians = stats.Median(values) / stats.Median(bases)
+	return r, true
 }
 
-// over returns the Ratio of ratios; nil if there are none.
-func over(ratios []float64) *Ratio {
-	if len(ratios) == 0 {
-		return nil
-	}
-	r := &Ratio{Median: stats.Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios)}
+// over returns the Ratio of ratios.
+func over(ratios []float64) Ratio {
+	r := Ratio{Median: stats.Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios)}
 	if len(ratios) >= stats.PairsNeeded {
 		p, low, high := stats.SignTest(ratios, 1)
 		r.CI, r.P, r.Significant = []float64{low, high}, &p, p < stats.Alpha

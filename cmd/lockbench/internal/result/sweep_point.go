@@ -29,20 +29,17 @@ type SweepValue struct {
 	Number *float64 `json:"number,omitempty"` // for an axis; absent if it is none, as zipf:0.9
 }
 
-// SweepPoint is one implementation at one setting: medians over the finished rounds. A figure that
-// no round has is 0.
+// SweepPoint is one implementation at one setting.
 type SweepPoint struct {
-	Setting        map[string]string `json:"setting"` // by SweepParam.Name
-	Impl           string            `json:"impl"`
-	Results        []int             `json:"results"` // indices into Document.Results
-	OfferedPerS    float64           `json:"offered_per_s"`
-	ThroughputPerS float64           `json:"throughput_per_s"`
-	P50Ns          float64           `json:"p50_ns"` // of response in an open loop, else of cycle
-	P99Ns          float64           `json:"p99_ns"`
-	HandoverP50Ns  float64           `json:"handover_p50_ns"`
-	CPUNsPerOp     float64           `json:"cpu_ns_per_op"`
-	Valid          bool              `json:"valid"` // all rounds are valid
+	Setting map[string]string  `json:"setting"` // by SweepParam.Name
+	Impl    string             `json:"impl"`
+	Results []int              `json:"results"` // indices into Document.Results
+	Medians map[string]float64 `json:"medians"` // over the finished rounds, by figure; those that a round has
+	Valid   bool               `json:"valid"`   // all rounds are valid
 }
+
+// Swept are the figures of a sweep, in the order of its table.
+var Swept = []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", "failure_rate", "handover.p50", "cpu_ns_per_op"}
 
 // SettingText writes a setting, such as keys=1 workers=8.
 func SettingText(setting map[string]string) string {
@@ -63,20 +60,17 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 		at := slices.IndexFunc(s.Points, func(p SweepPoint) bool { return p.Impl == r.Impl && maps.Equal(p.Setting, r.Setting) })
 		if at < 0 {
 			at = len(s.Points)
-			s.Points = append(s.Points, SweepPoint{Setting: r.Setting, Impl: r.Impl, Valid: true})
+			s.Points = append(s.Points, SweepPoint{Setting: r.Setting, Impl: r.Impl, Medians: map[string]float64{}, Valid: true})
 		}
 		p := &s.Points[at]
 		p.Results = append(p.Results, i)
 		p.Valid = p.Valid && r.Valid.OK
 	}
-	for i := range s.Points {
-		p := &s.Points[i]
-		own := p.Of(results) // a figure that no result has stays 0
-		for figure, to := range map[string]*float64{
-			"offered_per_s": &p.OfferedPerS, "throughput": &p.ThroughputPerS, "headline.p50": &p.P50Ns, "headline.p99": &p.P99Ns,
-			"handover.p50": &p.HandoverP50Ns, "cpu_ns_per_op": &p.CPUNsPerOp,
-		} {
-			*to, _ = MustFigure(figure).Median(own)
+	for _, p := range s.Points {
+		for _, figure := range Swept {
+			if v, known := MustFigure(figure).Median(p.Of(results)); known {
+				p.Medians[figure] = v
+			}
 		}
 	}
 	return s

@@ -29,11 +29,11 @@ func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
 	require.Len(t, s.Points, 3)
 	require.Equal(t, SweepPoint{
 		Setting: map[string]string{"workers": "1"}, Impl: "a", Results: []int{0, 4, 5},
-		OfferedPerS: 50, ThroughputPerS: 20, P50Ns: 100, P99Ns: 200, Valid: true,
+		Medians: map[string]float64{"offered_per_s": 50, "throughput": 20, "headline.p50": 100, "headline.p99": 200, "failure_rate": 0}, Valid: true,
 	}, s.Points[0])
 	require.False(t, s.Points[1].Valid)
 	require.Equal(t, []int{2, 3}, s.Points[2].Results)
-	require.Equal(t, 85.0, s.Points[2].ThroughputPerS)
+	require.Equal(t, 85.0, s.Points[2].Medians["throughput"])
 }
 
 func TestSweepOfNothingHasNoNull(t *testing.T) {
@@ -41,5 +41,5 @@ func TestSweepOfNothingHasNoNull(t *testing.T) {
 	require.NotNil(t, s.Params)
 	require.NotNil(t, s.Points)
 	empty := &bench.Result{Impl: "a", Latency: bench.Latencies{bench.CycleTime: &bench.Summary{}}}
-	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}}}, NewSweep(nil, []*bench.Result{empty}).Points)
+	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}, Medians: map[string]float64{"throughput": 0}}}, NewSweep(nil, []*bench.Result{empty}).Points)
 }

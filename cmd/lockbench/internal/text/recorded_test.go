@@ -23,14 +23,14 @@ var update = flag.Bool("update", false, "write testdata anew")
 // write shows a document of that command, with hints.
 func write(w io.Writer, command string, doc result.Document, traits map[string]view.Trait) error {
 	doc.Config.Command = command
-	return text.Write(w, view.New(doc, traits, ""), true)
+	return text.Write(w, view.New(doc, traits, "lockbench again"), true)
 }
 
 // shown returns the text of a document of that command.
 func shown(t *testing.T, command string, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, write(&b, command, doc, map[string]view.Trait{"slow": {Caveat: "is slow"}}))
+	require.NoError(t, write(&b, command, doc, map[string]view.Trait{"muxlock": {Ours: true}, "slow": {Caveat: "is slow"}}))
 	for line := range strings.Lines(b.String()) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), 80+len("\n"), line)
 	}
@@ -55,7 +55,7 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	two.Results = doc.Results[:2]
 	for command, doc := range map[string]result.Document{"run": two, "compare": *doc} {
 		var b bytes.Buffer
-		require.NoError(t, write(&b, command, doc, map[string]view.Trait{"redislock": {Caveat: "is one master"}}))
+		require.NoError(t, write(&b, command, doc, map[string]view.Trait{"muxlock": {Ours: true}, "redislock": {Caveat: "is one master"}}))
 		golden := filepath.Join("testdata", command+".txt")
 		if *update {
 			require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))

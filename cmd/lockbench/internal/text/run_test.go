@@ -154,45 +154,27 @@ e:1           -        -       -       500   100%                     -  <- away
 `)
 }
 
-func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
+func TestAFaultIsShownBesideAllOtherSeconds(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 1000)
 	r.Series = nil
-	for i, cycles := range []int64{1000, 900, 100, 200, 800} {
+	for i, cycles := range []int64{1000, 900, 100, 200, 800, 0} {
 		r.Series = append(r.Series, bench.Point{TS: float64(i) + 1.001, Cycles: cycles, P99Ns: cycles * 1000})
 	}
-	r.Series[3].Errors = 7
 	r.Faults = []bench.Band{
 		{Spec: "stop:1@2s-4s", FromS: 2.01, ToS: 4.0},
 		{Spec: "flush:2@4.5s", FromS: 4.5, ToS: 4.5},
+		{Spec: "delay:3:5ms", FromS: 0, ToS: 7},
 	}
 	doc := resulttest.Document(r)
-	doc.Config.Faults = []string{"stop:1@2s-4s", "flush:2@4.5s"}
 	for _, command := range []string{"run", "compare"} {
 		text := flat(shown(t, command, doc))
-		require.Contains(t, text, "stop:1@2s-4s 2.01s-4.00s: 150/s p99 150µs, 7 failed in it; 950/s p99 950µs without a fault ")
-		require.Contains(t, text, "flush:2@4.5s at 4.50s: 800/s p99 800µs in it; 950/s p99 950µs without a fault ")
+		require.Contains(t, text, "stop:1@2s-4s: 150/s p99 150µs in it; 850/s p99 900µs in all other seconds ") // of a second without operations nothing is known
+		require.Contains(t, text, "flush:2@4.5s: 800/s p99 800µs in it; 200/s p99 550µs in all other seconds ")
+		require.Contains(t, text, "delay:3:5ms: 500/s p99 800µs in it; -/s p99 - in all other seconds")
 	}
-}
-
-func TestALatencyOfAFaultMayBeALowerBoundOrMissing(t *testing.T) {
-	r := resulttest.Result("muxlock", 1, 1000)
-	r.Series = []bench.Point{
-		{TS: 1, Cycles: 100, P99Ns: 2e6},
-		{TS: 2, Cycles: 1, P99Ns: 5e8, P99AtLeast: true},
-		{TS: 3, Cycles: 100, P99Ns: 3e6},
-		{TS: 4}, {TS: 5, Cycles: 100, P99Ns: 4e6}, {TS: 6, Cycles: 100, P99Ns: 5e6}, // of a second without operations nothing is known
-	}
-	r.Faults = []bench.Band{{Spec: "stop:1@1s-2s", FromS: 1, ToS: 2}, {Spec: "flush:2@2.5s", FromS: 2.5, ToS: 2.5}}
-	doc := resulttest.Document(r)
-	text := flat(shown(t, "run", doc))
-	require.Contains(t, text, "1/s p99 >=500ms in it; 100/s p99 4.00ms without a fault")
-	require.Contains(t, text, "100/s p99 3.00ms in it")
-
-	for i := range r.Series { // raw has no latency of a second
-		r.Series[i].P99Ns, r.Series[i].P99AtLeast = 0, false
-	}
-	text = flat(shown(t, "run", doc))
-	require.Contains(t, text, "1/s in it; 100/s without a fault")
+	r.Series[2].P99AtLeast = true
+	r.Series[3].P99AtLeast = true
+	require.Contains(t, flat(shown(t, "run", doc)), "150/s p99 >=150µs in it; ")
 }
 
 func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {
@@ -205,47 +187,21 @@ func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {
 	require.Contains(t, piped(t, doc), "which hides waiting\n\nmuxlock")
 }
 
-func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
-	held := func(key string, worker int, at int64, fence uint64, violates bool) bench.Event {
-		return bench.Event{Kind: bench.EventAcquired, Key: key, Worker: worker, ToNs: at * 1e9, UntilNs: (at + 2) * 1e9, Fence: fence, Overlap: violates}
+func TestChaosShowsWhatWasDrawnAndWhereAViolationIsRecorded(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	r.Kept, r.Faults = &bench.Kept{Held: 1001, Lost: 12, Stopped: 3}, []bench.Band{{Spec: "stop:1@1s-2s", Kind: "stop", FromS: 1, ToS: 2}}
+	doc := resulttest.Document(r)
+	doc.Config.Impls, doc.Config.History = []string{"muxlock"}, "the-file"
+	doc.Config.FaultKinds, doc.Config.Faults = []string{"stop", "pause"}, []string{"stop:1@1s-2s", "pause:1@3s-4s", "stop:2@2s-3s"}
+	text := flat(shown(t, "chaos", doc))
+	for _, want := range []string{"seed 42", "faults: 3 drawn: pause 1, stop 2", "overlaps 0", "kept locks 1,001, lost 12, 3 of them while their process stood still", "again: lockbench again"} {
+		require.Contains(t, text, want)
 	}
-	long := func(e bench.Event) bench.Event { e.UntilNs = 9e9; return e }
-	read := func(e bench.Event) bench.Event { e.Kind = bench.EventRead; return e }
-	call := func(kind string, worker int, at int64) bench.Event {
-		return bench.Event{Kind: kind, Key: "b", Worker: worker, FromNs: at * 1e9, ToNs: at * 1e9}
+	for _, not := range []string{"in all other seconds", "the-file"} {
+		require.NotContains(t, text, not)
 	}
-	fenced := []bench.Event{held("a", 1, 1, 7, false), held("b", 1, 3, 6, false), held("b", 2, 9, 9, false), held("b", 2, 12, 9, true)}
-	third := func(last bench.Event) []bench.Event { // the last event decides whether worker 3 still held it
-		return []bench.Event{long(held("b", 1, 3, 0, false)), long(held("b", 3, 3, 0, false)), last, long(held("b", 2, 5, 0, true))}
-	}
-	const overlaps, fences = "OVERLAPS 1: ", "FENCE VIOLATIONS 1: "
-	for _, c := range []struct {
-		safety    bench.Safety
-		op        string
-		history   []bench.Event
-		want, not string
-	}{
-		{bench.Safety{}, "acquire-release", nil, "overlaps 0: no two held one lock at the same time", "the-file"},
-		{bench.Safety{FenceViolations: 1}, "acquire-release", fenced, "first: b worker 2 from 9.0000s, valid until 11.0000s, fence 9; worker 2 from 12.0000s, valid until 14.0000s, fence 9", overlaps},
-		{bench.Safety{FenceViolations: 1}, "permit:2", fenced, fences, "first: "}, // the events do not say which permits are the same
-		{bench.Safety{Overlaps: 1}, "acquire-release", []bench.Event{held("a", 1, 1, 0, false), held("b", 1, 3, 0, false), held("b", 2, 4, 0, true)},
-			"first: b worker 1 from 3.0000s, valid until 5.0000s; worker 2 from 4.0000s", fences},
-		{bench.Safety{Overlaps: 1}, "acquire-release", []bench.Event{held("b", 1, 3, 0, false), read(held("b", 3, 3, 0, false)), read(held("b", 2, 4, 0, true))}, "first: b worker 1 from 3.0000s", fences},
-		{bench.Safety{Overlaps: 1}, "acquire-release", third(call(bench.EventReleased, 3, 4)), "first: b worker 1 from 3.0000s", fences},
-		{bench.Safety{Overlaps: 1}, "acquire-release", third(call(bench.EventReleased, 3, 6)), "first: b worker 3 from 3.0000s", fences},
-		{bench.Safety{Overlaps: 1}, "acquire-release", third(call(bench.EventRefused, 3, 4)), "first: b worker 3 from 3.0000s", fences}, // by a process that took the place of a killed one
-	} {
-		r := resulttest.Result("muxlock", 1, 100)
-		r.Safety, r.History, r.Kept = c.safety, c.history, &bench.Kept{Held: 1001, Lost: 12, Stopped: 3}
-		doc := resulttest.Document(r)
-		doc.Config.History = "the-file"
-		require.NoError(t, doc.Config.Op.UnmarshalText([]byte(c.op)))
-		text := flat(shown(t, "chaos", doc))
-		require.Contains(t, text, c.want)
-		require.NotContains(t, text, c.not)
-		require.Equal(t, c.safety.Overlaps > 0, strings.Contains(text, overlaps))
-		require.Equal(t, c.safety.FenceViolations > 0, strings.Contains(text, fences))
-		require.Equal(t, c.history != nil, strings.Contains(text, "the-file"))
-		require.Contains(t, text, "kept locks 1,001, lost 12, 3 of them while their process stood still")
-	}
+	r.Safety.Overlaps = 1
+	text = flat(shown(t, "chaos", doc))
+	require.Contains(t, text, "SAFETY VIOLATION muxlock: two held one lock: 1 times")
+	require.Contains(t, text, "of each key, and the faults: the-file")
 }

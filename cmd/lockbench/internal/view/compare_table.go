@@ -22,18 +22,16 @@ func (b *Blocks) compare(doc result.Document, traits map[string]Trait) {
 	if all := Picture(doc); len(all) > 0 {
 		*b = append(*b, Block{For: Browser, Bars: all})
 	}
-	own, ok := doc.Of(result.OwnNames)
-	if lone, _ := doc.Of(result.LoneCaller); ok {
-		one, _ := doc.Of(result.OneName)
-		b.comparison(own, lone)
-		b.comparison(one, result.Document{})
+	if own := doc.Of(result.OwnNames); len(own.Results) > 0 {
+		b.comparison(own, doc.Of(result.LoneCaller))
+		b.comparison(doc.Of(result.OneName), result.Document{})
 	} else {
 		b.comparison(doc, result.Document{})
 	}
 	b.Line("")
 	b.Line("%s", legend(doc.Relative))
 	b.failuresMean(doc)
-	b.handovers(doc.Results...)
+	b.handovers(traits, doc.Results...)
 	for i, text := range found {
 		b.line(Text, false, "%s%s", map[bool]string{true: "\n"}[i == 0], text)
 	}
@@ -45,24 +43,18 @@ func (b *Blocks) compare(doc result.Document, traits map[string]Trait) {
 // comparison shows one line per implementation: medians over the rounds, and ratios to the reference.
 func (b *Blocks) comparison(doc, lone result.Document) {
 	b.heading(Everybody, "%s; medians of %d rounds of %s, in turn", contention(doc.Config.Config), doc.Config.Rounds, doc.Config.Duration)
-	t := Table{Texts: 1, Heads: []string{""}}
 	impls := doc.Config.Impls
-	for _, impl := range impls {
-		t.Rows = append(t.Rows, cells(impl))
-	}
+	t := Table{Texts: 1, Rows: make([][]Cell, len(impls))}
+	t.column("", func(i int) string { return impls[i] })
 	var apart []string
 	add := func(doc result.Document, load string, ratio against, names ...string) {
-		columns := figures(doc, func(impl string) []*bench.Result { return result.Of(doc.Results, impl) }, names...)
+		t.figures(doc, load, func(i int) []*bench.Result { return result.Of(doc.Results, impls[i]) }, names...)
 		if ratio != "" && doc.Config.Reference != "" {
-			columns = append(columns, column[string]{ratio.head(doc), func(impl string) string { return ratio.cell(doc, impl) }})
+			t.column(load+ratio.head(doc), func(i int) string { return ratio.cell(doc, impls[i]) })
 			if texts := ratio.apart(doc); texts != "" {
 				apart = append(apart, load+texts)
 			}
 		}
-		for i := range columns {
-			columns[i].head = load + columns[i].head
-		}
-		addColumns(&t, impls, columns...)
 	}
 	if slices.ContainsFunc(doc.Results, waits) {
 		holds := []string{"acquired_per_s", "held_share"}
@@ -110,7 +102,8 @@ func (b *Blocks) details(doc result.Document) {
 	b.charts(all...)
 }
 
-// against is a column of ratios of that figure to the reference. If more is better, it says how much more the reference is.
+// against is a column of ratios of that figure to the reference: of a latency, how many times that of the reference it is; of
+// a rate, how many times of it the reference has. So in both the reference is ahead above 1.
 type against string
 
 const (
@@ -121,83 +114,80 @@ const (
 	byAcquireP99 against = "acquire.p99"
 )
 
-func (a against) more() bool { return result.MustFigure(string(a)).More }
+func (a against) latency() bool { return result.MustFigure(string(a)).Unit == bench.UnitNs }
 
 func (a against) head(doc result.Document) string {
-	if a.more() {
-		return doc.Config.Reference + " is, by rounds"
+	if a.latency() {
+		return "p99 by rounds"
 	}
-	return "p99 by rounds"
+	return doc.Config.Reference + " is, by rounds"
 }
 
-// ratio returns the ratio of an implementation, and whether the one of the medians is far from it.
-func (a against) ratio(doc result.Document, impl string) (r *result.Ratio, apart bool) {
-	i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl })
-	if i >= 0 {
-		r = doc.Relative[i].Of(string(a))
+// ratio returns the ratio of an implementation, as the column has it.
+func (a against) ratio(doc result.Document, impl string) (r result.Ratio, known bool) {
+	if i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl }); i >= 0 {
+		r = doc.Relative[i].Ratios[string(a)]
 	}
-	if r == nil || r.Min == 0 {
-		return nil, false
+	if r.Min == 0 {
+		return result.Ratio{}, false
 	}
-	return r, r.OfMedians != 0 && math.Abs(r.OfMedians/r.Median-1) > apartBy
+	if !a.latency() {
+		r.Median, r.OfMedians = 1/r.Median, 1/r.OfMedians
+		if len(r.CI) == 2 {
+			r.CI = []float64{1 / r.CI[1], 1 / r.CI[0]}
+		}
+	}
+	return r, true
 }
 
 // apartBy is how much a ratio may differ from that of the medians before a line says so.
 const apartBy = 0.1
 
+func isApart(r result.Ratio) bool { return math.Abs(r.OfMedians-r.Median) > apartBy*r.Median }
+
 // cell writes a ratio with its 95 % interval, if there are rounds enough.
 func (a against) cell(doc result.Document, impl string) string {
-	r, apart := a.ratio(doc, impl)
+	r, known := a.ratio(doc, impl)
 	switch {
 	case impl == doc.Config.Reference:
 		return "reference"
-	case !slices.Contains(doc.Config.Impls, impl):
-		return none
-	case len(result.Finished(doc.Results, impl)) == 0:
+	case slices.Contains(doc.Config.Impls, impl) && len(result.Finished(doc.Results, impl)) == 0:
 		return "no finished round"
-	case r == nil:
+	case !known:
 		return none
 	}
-	text := units.Digits(a.turn(r.Median)) + "x"
-	if r.P != nil {
-		ends := []float64{a.turn(r.CI[0]), a.turn(r.CI[1])}
-		text += fmt.Sprintf(" [%s..%s]", units.Digits(slices.Min(ends)), units.Digits(slices.Max(ends)))
+	text := units.Digits(r.Median) + "x"
+	if len(r.CI) == 2 {
+		text += fmt.Sprintf(" [%s..%s]", units.Digits(r.CI[0]), units.Digits(r.CI[1]))
+		if !r.Significant {
+			text = "undecided: " + text
+		}
 	}
-	if r.P != nil && !r.Significant {
-		text = "undecided: " + text
-	}
-	if apart {
+	if isApart(r) {
 		text += " *"
 	}
 	return text
-}
-
-// turn returns a ratio to the reference as the column has it.
-func (a against) turn(ratio float64) float64 {
-	if a.more() {
-		return 1 / ratio
-	}
-	return ratio
 }
 
 // apart names the ratios that are others by the medians.
 func (a against) apart(doc result.Document) string {
 	var texts []string
 	for _, impl := range doc.Config.Impls {
-		if r, apart := a.ratio(doc, impl); apart {
-			texts = append(texts, fmt.Sprintf("%s %sx", impl, units.Digits(a.turn(r.OfMedians))))
+		if r, known := a.ratio(doc, impl); known && isApart(r) {
+			texts = append(texts, fmt.Sprintf("%s %sx", impl, units.Digits(r.OfMedians)))
 		}
 	}
-	if len(texts) > 0 && !a.more() {
-		texts[0] = "p99 " + texts[0]
+	text := strings.Join(texts, ", ")
+	if text != "" && a.latency() {
+		return "p99 " + text
 	}
-	return strings.Join(texts, ", ")
+	return text
 }
 
 // legend explains the ratios.
 func legend(rows []result.Relative) string {
 	const by = "by rounds: the median of the ratios of the rounds"
-	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil }) {
+	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Ratios["throughput"].P != nil }) {
 		return by + " [its 95% interval]; undecided: the difference may be chance (p >= 0.05); p99 by rounds: times the reference"
 	}
 	return fmt.Sprintf("%s; it takes %d rounds for an interval and a verdict; p99 by rounds: times the reference", by, stats.PairsNeeded)

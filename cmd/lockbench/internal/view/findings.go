@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func (b *Blocks) header(doc result.Document) {
 		b.hint("  --rate shows it")
 	}
 	b.when(c.Op != bench.AcquireRelease, "op %s", c.Op)
-	b.when(len(c.Faults) > 0, "faults: %s", strings.Join(c.Faults, ", "))
+	b.when(len(c.Faults) > 0, "faults: %s", faultsText(c))
 	if c.Target == result.Embedded {
 		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
 		b.hint("  install redis-server or valkey-server for real ones")
@@ -95,7 +94,7 @@ func (b *Blocks) objectives(doc result.Document) {
 		if len(doc.Config.Impls) > 1 {
 			name += "  " + impl
 		}
-		for _, j := range judged(doc.Results, impl) {
+		for _, j := range judged(result.Of(doc.Results, impl)) {
 			count := ""
 			if j.rounds > 1 {
 				count = fmt.Sprintf(" (met in %d of %d rounds)", j.passed, j.rounds)
@@ -107,7 +106,7 @@ func (b *Blocks) objectives(doc result.Document) {
 			case j.missed > 0: // says more than a round that could not be judged
 				verdict.Text = "MISSED" + count
 			}
-			t.Rows = append(t.Rows, append(cells(name, j.text, j.value), verdict))
+			t.Rows = append(t.Rows, append(cells(name, j.Text, j.values.text(j.Unit)), verdict))
 		}
 	}
 	b.Table(t)
@@ -115,39 +114,32 @@ func (b *Blocks) objectives(doc result.Document) {
 
 // judgement is an objective in all rounds of an implementation.
 type judgement struct {
-	text, value            string // value is the median of the rounds that were judged
+	bench.SLO                      // of the first round
+	values                 medians // of the rounds that were judged
 	rounds, passed, missed int
 	reason                 string // why one was not judged
 }
 
 // judged returns the objectives of an implementation in their order.
-func judged(results []*bench.Result, impl string) (all []judgement) {
-	var values []medians
+func judged(results []*bench.Result) (all []judgement) {
 	for _, r := range results {
-		if r.Impl != impl {
-			continue
-		}
 		for i, s := range r.SLO {
 			if i == len(all) {
-				all, values = append(all, judgement{text: s.Text}), append(values, medians{})
+				all = append(all, judgement{SLO: s})
 			}
 			j := &all[i]
 			j.rounds++
-			switch {
-			case s.Reason != "":
+			if s.Reason != "" {
 				j.reason = s.Reason
 				continue
-			case s.Pass:
+			}
+			j.values.add(s.Value, s.AtLeast)
+			if s.Pass {
 				j.passed++
-			default:
+			} else {
 				j.missed++
 			}
-			values[i].add(s.Value, s.AtLeast)
-			j.value = values[i].text(s.Unit)
 		}
-	}
-	for i := range all {
-		all[i].value = cmp.Or(all[i].value, none)
 	}
 	return all
 }
@@ -160,67 +152,55 @@ func Judged(s bench.SLO) string {
 	return s.Text + ": " + units.AtLeast(units.In(s.Unit, s.Value), s.AtLeast)
 }
 
-// warnings shows the doubts about the results, by implementation and setting.
+// warnings shows the doubts about the results, by implementation and setting: each kind once, since only details differ.
 func (b *Blocks) warnings(doc result.Document) {
-	b.once("SAFETY VIOLATION", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
-		if n := r.Safety.Overlaps; n > 0 {
-			add("two held one lock", fmt.Sprintf("%d times", n))
+	type doubt struct{ what, name, kind string }
+	var order []doubt
+	details := map[doubt][]string{}
+	for _, r := range doc.Results {
+		add := func(applies bool, what, kind, detail string) {
+			if d := (doubt{what, result.Name(r.Impl, r.Setting), kind}); applies {
+				if details[d] == nil {
+					order = append(order, d)
+				}
+				details[d] = append(details[d], detail)
+			}
 		}
-		if n := r.Safety.FenceViolations; n > 0 {
-			add("a fence was not larger than the one before", fmt.Sprintf("%d times", n))
-		}
-	})
-	b.once("ERROR", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
+		s, t := r.Safety, r.Totals
+		add(s.Overlaps > 0, "SAFETY VIOLATION", "two held one lock", fmt.Sprintf("%d times", s.Overlaps))
+		add(s.FenceViolations > 0, "SAFETY VIOLATION", "a fence was not larger than the one before", fmt.Sprintf("%d times", s.FenceViolations))
 		for _, sample := range r.ErrorSamples {
-			add(strings.ReplaceAll(sample, "\n", "; "), "")
+			add(true, "ERROR", strings.ReplaceAll(sample, "\n", "; "), "")
 		}
-	})
+		for _, reason := range r.Valid.But(result.ReasonEmbedded).Reasons { // the header has that one
+			add(true, "NOT VALID", string(reason.Kind), reason.Detail)
+		}
+		add(t.Outlived > 0, "WARNING", "locks outlasted their validity before they were released", partOf(t.Outlived, t.Acquired))
+		add(t.LateQuorum > 0, "WARNING", "quorums came too late to leave any validity", partOf(t.LateQuorum, t.Quorums()))
+	}
+	show := func(what string) (shown bool) {
+		for _, d := range order {
+			if d.what == what {
+				text := strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", what, d.name, d.kind, details[d][0]), ": ")
+				if n := len(details[d]); n > 1 {
+					text += fmt.Sprintf(" (in %d rounds)", n)
+				}
+				b.bad("%s", text)
+				shown = true
+			}
+		}
+		return shown
+	}
+	show("SAFETY VIOLATION")
+	show("ERROR")
 	if doc.Sweep != nil && doc.Sweep.Highest != nil { // there the rates have the reasons
 		return
 	}
-	lagged := func(r *bench.Result) bool { return r.Valid.Has(bench.ReasonGenerator) }
-	b.once("NOT VALID", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
-		for _, reason := range r.Valid.But(result.ReasonEmbedded).Reasons { // the header has that one
-			add(string(reason.Kind), reason.Detail)
-		}
-	})
-	if slices.ContainsFunc(doc.Results, lagged) {
+	show("NOT VALID")
+	if slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Valid.Has(bench.ReasonGenerator) }) {
 		b.hint("  what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load")
 	}
-	short := b.once("WARNING", doc.Results, func(r *bench.Result, add func(kind, detail string)) {
-		if t := r.Totals; t.Outlived > 0 {
-			add("locks outlasted their validity before they were released", partOf(t.Outlived, t.Acquired))
-		}
-		if t := r.Totals; t.LateQuorum > 0 {
-			add("quorums came too late to leave any validity", partOf(t.LateQuorum, t.Quorums()))
-		}
-	})
-	if short {
+	if show("WARNING") {
 		b.hint("  what helps: a longer --ttl, or lockbench advise")
 	}
-}
-
-// once shows what of finds in results: each kind once for an implementation and setting, since only details differ. It reports
-// whether there was anything.
-func (b *Blocks) once(what string, results []*bench.Result, of func(r *bench.Result, add func(kind, detail string))) bool {
-	type doubt struct{ name, kind string }
-	var order []doubt
-	details := map[doubt][]string{}
-	for _, r := range results {
-		of(r, func(kind, detail string) {
-			d := doubt{result.Name(r.Impl, r.Setting), kind}
-			if details[d] == nil {
-				order = append(order, d)
-			}
-			details[d] = append(details[d], detail)
-		})
-	}
-	for _, d := range order {
-		text := strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", what, d.name, d.kind, details[d][0]), ": ")
-		if n := len(details[d]); n > 1 {
-			text += fmt.Sprintf(" (in %d rounds)", n)
-		}
-		b.bad("%s", text)
-	}
-	return len(order) > 0
 }

@@ -11,6 +11,7 @@ import (
 
 // A Trait is what a document lacks about an implementation.
 type Trait struct {
+	Ours      bool   // it is the engine: it hands over within its process
 	Caveat    string // what it does not promise
 	Polls     bool   // its waiters sleep and try again
 	Single    bool   // it locks on one server
@@ -20,13 +21,12 @@ type Trait struct {
 // found says what a comparison of several loads found, and why a rival wins a row.
 func found(doc result.Document, traits map[string]Trait) (texts []string) {
 	say := func(format string, args ...any) { texts = append(texts, fmt.Sprintf(format, args...)) }
-	own, _ := doc.Of(result.OwnNames)
-	one, _ := doc.Of(result.OneName)
+	own, lone, one := doc.Of(result.OwnNames), doc.Of(result.LoneCaller), doc.Of(result.OneName)
 	who := doc.Config.Reference
 	if next := nextTo(own, traits, byThroughput); next != "" {
-		text := fmt.Sprintf("own names: %s makes %sx the cycles of %s, the next over all masters", who, byThroughput.times(own, next), next)
-		if lone, _ := doc.Of(result.LoneCaller); byThroughput.decided(lone, next) > 0 {
-			text += fmt.Sprintf(", and %sx for a lone caller", byThroughput.times(lone, next))
+		text := fmt.Sprintf("own names: %s makes %sx the cycles of %s, the next over all masters", who, units.Digits(byThroughput.decided(own, next)), next)
+		if times := byThroughput.decided(lone, next); times > 0 {
+			text += fmt.Sprintf(", and %sx for a lone caller", units.Digits(times))
 		}
 		say("%s", text)
 	}
@@ -43,7 +43,7 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 	}
 	for _, part := range doc.Parts() {
 		for _, impl := range part.Config.Impls {
-			if traits[impl].Single && byThroughput.decided(part, impl) > 1 && !slices.Contains(single, impl) {
+			if times := byThroughput.decided(part, impl); traits[impl].Single && times > 0 && times < 1 && !slices.Contains(single, impl) {
 				single = append(single, impl)
 			}
 		}
@@ -61,22 +61,17 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 func nextTo(doc result.Document, traits map[string]Trait, a against) (next string) {
 	for _, impl := range doc.Config.Impls {
 		rival := impl != doc.Config.Reference && !traits[impl].Single && !traits[impl].Yardstick
-		if r := a.decided(doc, impl); rival && r > 0 && (next == "" || a.more() == (r > a.decided(doc, next))) {
+		if times := a.decided(doc, impl); rival && times > 0 && (next == "" || times < a.decided(doc, next)) {
 			next = impl
 		}
 	}
 	return next
 }
 
-// decided returns an implementation's ratio to the reference; 0 if the rounds do not tell it from chance.
+// decided returns the ratio of an implementation as its column has it; 0 if the rounds do not tell it from chance.
 func (a against) decided(doc result.Document, impl string) float64 {
-	if r, _ := a.ratio(doc, impl); r != nil && r.P != nil && r.Significant {
+	if r, _ := a.ratio(doc, impl); r.Significant {
 		return r.Median
 	}
 	return 0
-}
-
-// times writes a ratio as its column has it.
-func (a against) times(doc result.Document, impl string) string {
-	return units.Digits(a.turn(a.decided(doc, impl)))
 }

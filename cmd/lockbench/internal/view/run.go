@@ -13,7 +13,7 @@ import (
 )
 
 // runs shows every figure of every result. A comparison has its charts elsewhere.
-func runs(doc result.Document) (b Blocks) {
+func runs(doc result.Document, traits map[string]Trait) (b Blocks) {
 	for _, r := range doc.Results {
 		name := r.Impl
 		if doc.Config.Rounds > 1 {
@@ -24,7 +24,10 @@ func runs(doc result.Document) (b Blocks) {
 		if doc.Kind() != result.KindCompare {
 			b.charts(append([]Chart{plot}, overTime("", nil, r)...)...)
 		}
-		b.result(r, latencies)
+		b.result(r, latencies, traits)
+		if doc.Config.FaultKinds == nil { // faults that chaos draws overlap
+			b.impacts("", []*bench.Result{r})
+		}
 	}
 	return b
 }
@@ -50,7 +53,7 @@ func headText(c result.Config, r *bench.Result) string {
 }
 
 // result shows the other figures of a run, and what they mean.
-func (b *Blocks) result(r *bench.Result, latencies Table) {
+func (b *Blocks) result(r *bench.Result, latencies Table, traits map[string]Trait) {
 	f := outcomes(r)
 	f.add(true, "overlaps %s", audited(r, r.Safety.Overlaps))
 	f.add(result.Audited(r) || r.Holding != nil, "lost validity %s", units.Number(r.Totals.LostValidity)) // else it has no locks
@@ -63,7 +66,7 @@ func (b *Blocks) result(r *bench.Result, latencies Table) {
 	b.when(r.Totals.Late > 0, "late: begun more than 1ms after they were due, since no worker was free or the generator was late")
 	b.when(r.Latency[bench.WaitTime] != nil, "response = wait (due until begun by a worker) + acquire (begun until held); lag: what the generator itself adds to wait")
 	b.tail(r)
-	b.handovers(r)
+	b.handovers(traits, r)
 	b.Table(masterTable(r.PerMaster))
 	if h := r.Holding; h != nil { // the cost of keeping many locks alive
 		var f facts
@@ -73,7 +76,9 @@ func (b *Blocks) result(r *bench.Result, latencies Table) {
 	}
 	b.Line("client: %s", clientText(r))
 	b.fairness(r)
-	b.impacts("", []*bench.Result{r})
+	if k := r.Kept; k != nil {
+		b.Line("kept locks %s, lost %s, %s of them while their process stood still", units.Number(k.Held), units.Number(k.Lost), units.Number(k.Stopped))
+	}
 }
 
 // facts are figures on one line.
@@ -143,8 +148,8 @@ func (b *Blocks) tail(r *bench.Result) {
 func waits(r *bench.Result) bool { return r.Latency[bench.HandoverTime] != nil }
 
 // handovers explains hand-overs, if there were any.
-func (b *Blocks) handovers(results ...*bench.Result) {
-	within := func(r *bench.Result) bool { return waits(r) && strings.HasPrefix(r.Impl, "muxlock") }
+func (b *Blocks) handovers(traits map[string]Trait, results ...*bench.Result) {
+	within := func(r *bench.Result) bool { return waits(r) && traits[r.Impl].Ours }
 	spread := func(r *bench.Result) bool { return r.Procs > 1 }
 	b.when(slices.ContainsFunc(results, waits), "hand-over: from the call of Release to the return of an Acquire that was waiting")
 	b.when(slices.ContainsFunc(results, within) && !slices.ContainsFunc(results, spread), "all workers are in one process: there muxlock hands over without asking a master; --procs spreads them")

@@ -15,7 +15,7 @@ import (
 
 // sweep shows how the figures grow, on a page, and a line for each setting and implementation. A sweep of rates with objectives
 // shows which of them each rate met, and the highest rate in a row.
-func (b *Blocks) sweep(doc result.Document) {
+func (b *Blocks) sweep(doc result.Document, traits map[string]Trait) {
 	b.growth(doc)
 	if doc.Sweep.Highest != nil {
 		b.Line("up from the lowest rate: %d runs each, of at least %s, and most decide; --workers are the most operations in flight", result.RateRuns, doc.Config.Duration)
@@ -29,28 +29,27 @@ func (b *Blocks) sweep(doc result.Document) {
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
 	b.failuresMean(doc)
-	b.handovers(doc.Results...)
+	b.handovers(traits, doc.Results...)
 }
 
-// swept returns the figures of a sweep. The first one is for an open loop only.
+// swept returns the figures of a sweep. What is offered is said of an open loop only.
 func swept(doc result.Document) []string {
-	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", failures, "handover.p50", "cpu_ns_per_op"}
-	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency[bench.ResponseTime] != nil }) {
-		names = names[1:]
+	if slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency[bench.ResponseTime] != nil }) {
+		return result.Swept
 	}
-	return names
+	return result.Swept[1:]
 }
 
 // pointsTable returns the table of all settings. A figure that no run has is -.
 func pointsTable(doc result.Document) Table {
-	t := Table{Texts: len(doc.Sweep.Params) + 1, Remarks: 1, Rows: make([][]Cell, len(doc.Sweep.Points))}
-	of := func(p result.SweepPoint) []*bench.Result { return p.Of(doc.Results) }
+	points := doc.Sweep.Points
+	t := Table{Texts: len(doc.Sweep.Params) + 1, Remarks: 1, Rows: make([][]Cell, len(points))}
 	for _, param := range doc.Sweep.Params {
-		addColumns(&t, doc.Sweep.Points, column[result.SweepPoint]{param.Name, func(p result.SweepPoint) string { return p.Setting[param.Name] }})
+		t.column(param.Name, func(i int) string { return points[i].Setting[param.Name] })
 	}
-	addColumns(&t, doc.Sweep.Points, column[result.SweepPoint]{"impl", func(p result.SweepPoint) string { return p.Impl }})
-	addColumns(&t, doc.Sweep.Points, figures(doc, of, swept(doc)...)...)
-	addColumns(&t, doc.Sweep.Points, column[result.SweepPoint]{"", func(p result.SweepPoint) string { return pointRemark(doc, p) }})
+	t.column("impl", func(i int) string { return points[i].Impl })
+	t.figures(doc, "", func(i int) []*bench.Result { return points[i].Of(doc.Results) }, swept(doc)...)
+	t.column("", func(i int) string { return pointRemark(doc, points[i]) })
 	return t
 }
 
@@ -60,9 +59,9 @@ func pointRemark(doc result.Document, p result.SweepPoint) string {
 		return "not valid"
 	}
 	var missed []string
-	for _, j := range judged(p.Of(doc.Results), p.Impl) {
+	for _, j := range judged(p.Of(doc.Results)) {
 		if j.passed < j.rounds {
-			missed = append(missed, j.text)
+			missed = append(missed, j.Text)
 		}
 	}
 	if len(missed) == 0 {
@@ -124,15 +123,15 @@ func ratesTable(doc result.Document, h result.HighestRate) Table {
 	t := Table{Heads: append(append([]string{"rate/s"}, doc.Config.SLO...), h.Impl), Remarks: 1}
 	for _, tried := range h.Rates {
 		row := cells(units.In(bench.UnitCount, tried.RatePerS))
-		for _, j := range judged(tried.Of(doc.Results), h.Impl) {
-			cell := Cell{Text: j.value + " not judged", Class: Bad}
+		for _, j := range judged(tried.Of(doc.Results)) {
+			verdict, class := "not judged", Bad
 			switch {
 			case 2*j.passed > j.rounds:
-				cell = Cell{Text: j.value + " met", Class: Good}
+				verdict, class = "met", Good
 			case 2*j.missed > j.rounds:
-				cell.Text = j.value + " missed"
+				verdict = "missed"
 			}
-			row = append(row, cell)
+			row = append(row, Cell{Text: j.values.text(j.Unit) + " " + verdict, Class: class})
 		}
 		for len(row) <= len(doc.Config.SLO) {
 			row = append(row, Cell{Text: none})

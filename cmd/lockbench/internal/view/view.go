@@ -32,22 +32,22 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 		for i := range b {
 			b[i].Aligned = true
 		}
-	case result.KindChaos:
-		b.chaos(doc)
-		b = append(b, Block{For: Browser, Inner: runs(doc)})
 	case result.KindCompare:
 		b.header(doc)
 		b.compare(doc, traits)
 		b.findings(doc, traits)
-		b = append(b, Block{For: Browser, Heading: "Each run", Inner: runs(doc)})
+		b = append(b, Block{For: Browser, Heading: "Each run", Inner: runs(doc, traits)})
 	default:
 		b.header(doc)
 		if doc.Kind() == result.KindSweep {
-			b.sweep(doc)
+			b.sweep(doc, traits)
 		} else {
-			b = append(b, runs(doc)...)
+			b = append(b, runs(doc, traits)...)
 		}
 		b.findings(doc, traits)
+		if doc.Config.FaultKinds != nil {
+			b.chaos(doc, again)
+		}
 	}
 	var notes Blocks
 	notes.surroundings(doc)
@@ -163,29 +163,19 @@ func cells(texts ...string) (row []Cell) {
 	return row
 }
 
-// A column has a cell for each row.
-type column[R any] struct {
-	head string
-	cell func(R) string
-}
-
-// addColumns adds columns to a table whose rows have their names already.
-func addColumns[R any](t *Table, rows []R, columns ...column[R]) {
-	for _, c := range columns {
-		t.Heads = append(t.Heads, c.head)
-		for i, r := range rows {
-			t.Rows[i] = append(t.Rows[i], Cell{Text: c.cell(r)})
-		}
+// column adds a column with the text of each row.
+func (t *Table) column(head string, of func(row int) string) {
+	t.Heads = append(t.Heads, head)
+	for i := range t.Rows {
+		t.Rows[i] = append(t.Rows[i], Cell{Text: of(i)})
 	}
 }
 
-// figures has a column for each of these figures that any run has; of finds the results of a row. It leaves out failures
-// if there were none.
-func figures[R any](doc result.Document, of func(R) []*bench.Result, names ...string) (columns []column[R]) {
+// figures adds a column for each of these figures that any run has; of finds the results of a row.
+func (t *Table) figures(doc result.Document, load string, of func(row int) []*bench.Result, names ...string) {
 	for _, f := range shown(doc, names) {
-		columns = append(columns, column[R]{label(doc, f), func(r R) string { return medianText(f, of(r)) }})
+		t.column(load+label(doc, f), func(i int) string { return medianText(f, of(i)) })
 	}
-	return columns
 }
 
 // shown returns the figures of these names that any run has. It leaves out failures if there were
