@@ -74,29 +74,8 @@ type Config struct {
 	Clients         map[string]Client `json:"clients,omitempty"` // client libraries, by implementation
 }
 
-// Kind is the subject of a document.
-type Kind string
-
-// The kinds, by the commands that make them.
-const (
-	KindRun     Kind = "run" // chaos too
-	KindCompare Kind = "compare"
-	KindSweep   Kind = "sweep"
-	KindAdvise  Kind = "advise"
-)
-
-// Kind returns the kind of a document; nothing else decides on it. The command decides, but for
-// advice that was added to a kept result.
-func (d Document) Kind() Kind {
-	command := Kind(d.Config.Command)
-	switch {
-	case d.Advice != nil:
-		return KindAdvise
-	case command == KindSweep && d.Sweep != nil, command == KindCompare:
-		return command
-	}
-	return KindRun // also an advise or a sweep that ended before its answer
-}
+// Compares reports whether the document is a comparison.
+func (d Document) Compares() bool { return d.Config.Command == "compare" }
 
 // Open reports whether the load was an open loop.
 func (d Document) Open() bool { return d.Config.Rate > 0 }

@@ -11,31 +11,6 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
-func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
-	for _, c := range []struct {
-		command string
-		add     func(*result.Document)
-		want    result.Kind
-	}{
-		{"", nil, result.KindRun},
-		{"run", nil, result.KindRun},
-		{"compare", nil, result.KindCompare},
-		{"chaos", nil, result.KindRun},
-		{"sweep", func(d *result.Document) { d.Sweep = &result.Sweep{} }, result.KindSweep},
-		{"sweep", nil, result.KindRun}, // ended before there was any
-		{"advise", nil, result.KindRun},
-		{"advise", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindAdvise},
-		{"compare", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindAdvise}, // of a kept result
-	} {
-		doc := resulttest.Document()
-		doc.Config.Command = c.command
-		if c.add != nil {
-			c.add(&doc)
-		}
-		require.Equal(t, c.want, doc.Kind(), "%+v", c)
-	}
-}
-
 func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, result.JSON(&b, resulttest.Document(resulttest.Result("muxlock", 1, 100))))

@@ -53,11 +53,9 @@ func (b *Blocks) settings(a *result.Advice) {
 		sizing.ByDefault: "the engine's default, as no --rto is given",
 		sizing.ByNeed:    "the least that is needed (see below), rounded up",
 	}[a.Why]
-	most := "as measured"
+	most := either(a.InUse == redlock.DefaultMaxTTL, "the default", "as measured")
 	if c.MaxTTL > a.InUse {
 		most = "raised"
-	} else if a.InUse == redlock.DefaultMaxTTL {
-		most = "the default"
 	}
 	slow, took := a.Quorum, fmt.Sprintf("%g%% of quorums answer within %s", a.QuorumP, short(a.Quorum))
 	if a.OneDown > slow {
@@ -70,10 +68,7 @@ func (b *Blocks) settings(a *result.Advice) {
 	case c.MasterTimeout < 2*slow:
 		timeout = "capped by the TTL; "
 	}
-	clocks := "no clock was compared"
-	if a.Slowest > 0 {
-		clocks = fmt.Sprintf("the clocks are within %.0f ppm", math.Ceil(a.Slowest))
-	}
+	clocks := either(a.Slowest > 0, fmt.Sprintf("the clocks are within %.0f ppm", math.Ceil(a.Slowest)), "no clock was compared")
 	for _, row := range [][3]string{
 		{"TTL", units.Exact(c.TTL), ttl},
 		{"MaxTTL", units.Exact(c.MaxTTL), most + "; a restarted master votes after " + upTo(redlock.RestartWait(c.MaxTTL, redlock.DefaultDrift))},
@@ -82,14 +77,9 @@ func (b *Blocks) settings(a *result.Advice) {
 	} {
 		b.Line("  %-13s %6s  %s", row[0], row[1], row[2])
 	}
-	allows := "see --rto"
-	if a.Ask.RTO > 0 {
-		allows = "--rto allows " + units.Exact(a.Ask.RTO)
-	}
+	allows := either(a.Ask.RTO > 0, "--rto allows "+units.Exact(a.Ask.RTO), "see --rto")
 	b.Line("A crashed holder or leader blocks others for up to %s (%s).", upTo(a.Blocks), allows)
-	if a.Longest > c.TTL {
-		b.Line("Some calls ask for a ttl of up to %s: crashed, they block for that long.", units.Exact(a.Longest))
-	}
+	b.when(a.Longest > c.TTL, "Some calls ask for a ttl of up to %s: crashed, they block for that long.", units.Exact(a.Longest))
 	if c.MaxTTL > a.InUse {
 		b.bad("First set MaxTTL %s (now %s) in every process that uses these masters.", units.Exact(c.MaxTTL), units.Exact(a.InUse))
 		if c.Fencing {
@@ -121,25 +111,17 @@ func parts(a *result.Advice, renewed bool) []part {
 	}
 	const way = "the way to the masters"
 	if renewed {
-		outage := "the longest without a quorum, until a renewal can win again"
-		switch {
-		case a.Outage.N == 0:
+		outage := either(a.Outage.Took == 0, "no time without a quorum was seen", "the longest without a quorum, until a renewal can win again")
+		if a.Outage.N == 0 {
 			outage = "not watched: lockbench advise --masters watches masters"
-		case a.Outage.Took == 0:
-			outage = "no time without a quorum was seen"
 		}
 		return []part{
 			pause, {"outage", a.Outage.Took, outage, "what keeps the masters away"},
 			{"answer", a.Config.MasterTimeout, "a renewal without an answer gives up after MasterTimeout", way},
 		}
 	}
-	acquire, hold := "it gives up after MasterTimeout", "the longest of "+units.Number(a.Hold.N)
-	if a.Config.Fencing {
-		acquire = "it gives up after twice MasterTimeout"
-	}
-	if a.Shared {
-		acquire += "; plus a hand-over"
-	}
+	acquire := "it gives up after " + either(a.Config.Fencing, "twice ", "") + "MasterTimeout" + either(a.Shared, "; plus a hand-over", "")
+	hold := "the longest of " + units.Number(a.Hold.N)
 	if a.Ask.Hold != nil {
 		hold += " drawn from " + a.Ask.Hold.String()
 	}
@@ -155,14 +137,9 @@ func parts(a *result.Advice, renewed bool) []part {
 // needed shows the least TTL and its parts.
 func (b *Blocks) needed(a *result.Advice, renewed bool) {
 	if renewed {
-		which := "Some of the measured locks are renewed"
-		if a.Config.Renew {
-			which = "Renew the locks (KeepAlive, Do, Lead)"
-		}
+		which := either(a.Config.Renew, "Renew the locks (KeepAlive, Do, Lead)", "Some of the measured locks are renewed")
 		b.Line("%s. Their TTL must be at least %s.", which, short(a.Needed))
-		if a.Unkept > 0 {
-			b.Line("  Without renewals: at least %s, for a hold of %s and the pauses in it.", short(a.Unkept), short(a.Hold.Took))
-		}
+		b.when(a.Unkept > 0, "  Without renewals: at least %s, for a hold of %s and the pauses in it.", short(a.Unkept), short(a.Hold.Took))
 		b.Line("  A renewal is sent when half of the TTL is left, or earlier. If it fails, the")
 		b.Line("  next is sent 1/24 of the TTL later. The last 11/24 must outlast the longest")
 		b.Line("  of these, plus %s for a quorum to answer the next renewal:", short(a.Quorum))
@@ -170,39 +147,21 @@ func (b *Blocks) needed(a *result.Advice, renewed bool) {
 		b.Line("The TTL must be at least %s, the sum of the longest (rounded up):", short(a.Needed))
 	}
 	for _, p := range parts(a, renewed) {
-		took := short(p.took)
-		if p.took == 0 {
-			took = none
-		}
-		b.Line("  %-7s %6s  %s", p.name, took, p.why)
+		b.Line("  %-7s %6s  %s", p.name, either(p.took == 0, none, short(p.took)), p.why)
 	}
-	if !a.Missed {
-		b.Line("The advised TTL is %s times that minimum.", times(float64(a.Config.TTL)/float64(a.Needed)))
-	}
+	b.when(!a.Missed, "The advised TTL is %s times that minimum.", times(float64(a.Config.TTL)/float64(a.Needed)))
 }
 
 // lost shows what the replay lost and what may be lost.
 func (b *Blocks) lost(a *result.Advice) {
-	b.Line("Lost with TTL %s: %s of %s locks simulated from the measurement.", units.Exact(a.Config.TTL), orNone(a.Lost), units.Number(a.Replayed))
+	b.Line("Lost with TTL %s: %s of %s locks simulated from the measurement.", units.Exact(a.Config.TTL), either(a.Lost == 0, "none", units.Number(a.Lost)), units.Number(a.Replayed))
 	if a.Missed {
 		return
 	}
 	b.Line("Worse may come than was seen. With 95%% confidence, %s of watching prove only:", short(a.Watched))
-	if !a.Config.Renew {
-		b.Line("  at most %.2f%% of the locks that are not renewed are lost.", math.Ceil(1e4*a.AtMost)/100)
-	}
-	if a.Config.Renew || a.Renewed > 0 {
-		outage := map[bool]string{true: " or outage"}[a.Outage.N > 0]
-		b.Line("  a pause%s that costs renewed locks comes less than once in %s.", outage, short(a.Every))
-	}
+	b.when(!a.Config.Renew, "  at most %.2f%% of the locks that are not renewed are lost.", math.Ceil(1e4*a.AtMost)/100)
+	b.when(a.Config.Renew || a.Renewed > 0, "  a pause%s that costs renewed locks comes less than once in %s.", either(a.Outage.N > 0, " or outage", ""), short(a.Every))
 	b.Line("These are bounds, no forecast. A longer measurement gives tighter ones.")
-}
-
-func orNone(n int64) string {
-	if n == 0 {
-		return "none"
-	}
-	return units.Number(n)
 }
 
 // times writes a ratio, rounded down.
@@ -215,12 +174,8 @@ func times(v float64) string {
 
 // snippet returns Go code to paste; the user adds the masters.
 func snippet(c sizing.Config) string {
-	fencing := ""
-	if c.Fencing {
-		fencing = " Fencing: true,"
-	}
 	return fmt.Sprintf("engine.Config{Masters: masters,%s\n\tTTL: %s, MaxTTL: %s,\n\tMasterTimeout: %s}",
-		fencing, literal(c.TTL), literal(c.MaxTTL), literal(c.MasterTimeout))
+		either(c.Fencing, " Fencing: true,", ""), literal(c.TTL), literal(c.MaxTTL), literal(c.MasterTimeout))
 }
 
 // literal writes a duration as Go code; sizes are whole milliseconds.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -27,11 +28,11 @@ func faultsText(c result.Config) string {
 }
 
 // chaos shows where the history of a violation is, and how to have the same faults again.
-func (b *Blocks) chaos(doc result.Document, again string) {
-	for _, r := range doc.Results {
-		b.when(r.Safety.Violated(), "the events around the first violation of each key, and the faults: %s", doc.Config.History)
+func (b *Blocks) chaos(c result.Config, results []*bench.Result, again string) {
+	for _, r := range results {
+		b.when(c.History != "" && r.Safety.Violated(), "the events around the first violation of each key, and the faults: %s", c.History)
 	}
-	if again != "" {
+	if c.FaultKinds != nil {
 		b.line(Text, false, "again:\n  %s", again)
 	}
 }

@@ -33,7 +33,7 @@ func (b *Blocks) compare(doc result.Document, traits map[string]Trait) {
 	b.failuresMean(doc)
 	b.handovers(traits, doc.Results...)
 	for i, text := range found {
-		b.line(Text, false, "%s%s", map[bool]string{true: "\n"}[i == 0], text)
+		b.line(Text, false, "%s%s", either(i == 0, "\n", ""), text)
 	}
 	for _, part := range doc.Parts() {
 		b.details(part)
@@ -117,10 +117,7 @@ const (
 func (a against) latency() bool { return result.MustFigure(string(a)).Unit == bench.UnitNs }
 
 func (a against) head(doc result.Document) string {
-	if a.latency() {
-		return "p99 by rounds"
-	}
-	return doc.Config.Reference + " is, by rounds"
+	return either(a.latency(), "p99", doc.Config.Reference+" is,") + " by rounds"
 }
 
 // ratio returns the ratio of an implementation, as the column has it.
@@ -163,10 +160,7 @@ func (a against) cell(doc result.Document, impl string) string {
 			text = "undecided: " + text
 		}
 	}
-	if isApart(r) {
-		text += " *"
-	}
-	return text
+	return text + either(isApart(r), " *", "")
 }
 
 // apart names the ratios that are others by the medians.
@@ -177,11 +171,7 @@ func (a against) apart(doc result.Document) string {
 			texts = append(texts, fmt.Sprintf("%s %sx", impl, units.Digits(r.OfMedians)))
 		}
 	}
-	text := strings.Join(texts, ", ")
-	if text != "" && a.latency() {
-		return "p99 " + text
-	}
-	return text
+	return either(a.latency() && texts != nil, "p99 ", "") + strings.Join(texts, ", ")
 }
 
 // legend explains the ratios.
@@ -204,6 +194,5 @@ func failed(doc result.Document) bool {
 
 // failuresMean explains failures, if there were any.
 func (b *Blocks) failuresMean(doc result.Document) {
-	except := map[bool]string{true: ", except response"}[doc.Open()]
-	b.when(failed(doc), "failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies are those of the others%s", except)
+	b.when(failed(doc), "failure rate: operations that never got their lock: refused, timed out, failed with an error or unfinished; the latencies are those of the others%s", either(doc.Open(), ", except response", ""))
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 
 	"muxlock/bench"
@@ -25,11 +24,8 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 					other = append(other, s)
 				}
 			}
-			text := fmt.Sprintf("%s%s: %s in it; %s in all other seconds", name, f.Spec, speed(in), speed(other))
-			if f.Kind == bench.Crash {
-				text += "; what the killed process did since its last report, up to 1s, is not counted"
-			}
-			b.Line("%s", text)
+			crash := either(f.Kind == bench.Crash, "; what the killed process did since its last report, up to 1s, is not counted", "")
+			b.Line("%s%s: %s in it; %s in all other seconds%s", name, f.Spec, speed(in), speed(other), crash)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // header shows the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
-	b.when(doc.Kind() == result.KindRun, "%s", contention(c.Config))
+	b.when(doc.Sweep == nil && !doc.Compares(), "%s", contention(c.Config))
 	b.Line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
 	if doc.Open() {
 		b.Line("open loop: latency counts from the moment an operation was due")
@@ -71,7 +71,7 @@ func (b *Blocks) findings(doc result.Document, traits map[string]Trait) {
 	}
 	found.warnings(doc)
 	caveat := func(impl string) bool { return traits[impl].Caveat != "" }
-	found.when(doc.Kind() == result.KindCompare && slices.ContainsFunc(doc.Config.Impls, caveat), "what they do not promise, and what they ran on:")
+	found.when(doc.Compares() && slices.ContainsFunc(doc.Config.Impls, caveat), "what they do not promise, and what they ran on:")
 	for _, impl := range doc.Config.Impls {
 		found.when(caveat(impl), "  %s: %s", impl, traits[impl].Caveat)
 	}
@@ -90,15 +90,9 @@ func (b *Blocks) findings(doc result.Document, traits map[string]Trait) {
 func (b *Blocks) objectives(doc result.Document) {
 	t := Table{Texts: 2, Heads: make([]string, 4), Remarks: 1}
 	for _, impl := range doc.Config.Impls {
-		name := "SLO"
-		if len(doc.Config.Impls) > 1 {
-			name += "  " + impl
-		}
+		name := "SLO" + either(len(doc.Config.Impls) > 1, "  "+impl, "")
 		for _, j := range judged(result.Of(doc.Results, impl)) {
-			count := ""
-			if j.rounds > 1 {
-				count = fmt.Sprintf(" (met in %d of %d rounds)", j.passed, j.rounds)
-			}
+			count := either(j.rounds > 1, fmt.Sprintf(" (met in %d of %d rounds)", j.passed, j.rounds), "")
 			verdict := Cell{Text: "NOT JUDGED" + count + ": " + j.reason, Class: Bad}
 			switch {
 			case j.passed == j.rounds:
@@ -181,11 +175,8 @@ func (b *Blocks) warnings(doc result.Document) {
 	show := func(what string) (shown bool) {
 		for _, d := range order {
 			if d.what == what {
-				text := strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", what, d.name, d.kind, details[d][0]), ": ")
-				if n := len(details[d]); n > 1 {
-					text += fmt.Sprintf(" (in %d rounds)", n)
-				}
-				b.bad("%s", text)
+				n, text := len(details[d]), strings.TrimSuffix(fmt.Sprintf("%s %s: %s: %s", what, d.name, d.kind, details[d][0]), ": ")
+				b.bad("%s%s", text, either(n > 1, fmt.Sprintf(" (in %d rounds)", n), ""))
 				shown = true
 			}
 		}

@@ -14,10 +14,7 @@ import (
 // latencies returns a plot of each latency, with all implementations. Its percentiles are of all rounds together; those of
 // tables are medians over the rounds.
 func latencies(doc result.Document) (plots []Chart) {
-	title := " by percentile"
-	if doc.Config.Rounds > 1 {
-		title += ", all rounds together"
-	}
+	title := " by percentile" + either(doc.Config.Rounds > 1, ", all rounds together", "")
 	for _, t := range result.Timings {
 		plot := percentilePlot(t.Label + title)
 		for i, impl := range doc.Config.Impls {

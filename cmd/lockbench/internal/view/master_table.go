@@ -39,17 +39,8 @@ func clockText(c *bench.Clock) string {
 	if c == nil {
 		return none
 	}
-	text := fmt.Sprintf("%+.0f±%.0fppm", c.PPM, max(c.PPMError, 1))
-	if math.Abs(c.PPM) <= c.PPMError {
-		text = fmt.Sprintf("0±%.0fppm", max(c.PPMError, 1))
-	}
-	if c.PPMError > clockMost {
-		text = none
-	}
-	if c.JumpNs > int64(time.Millisecond) {
-		text += " step " + ns(c.JumpNs)
-	}
-	return text
+	text := either(math.Abs(c.PPM) <= c.PPMError, "0", fmt.Sprintf("%+.0f", c.PPM)) + fmt.Sprintf("±%.0fppm", max(c.PPMError, 1))
+	return either(c.PPMError > clockMost, none, text) + either(c.JumpNs > int64(time.Millisecond), " step "+ns(c.JumpNs), "")
 }
 
 // remark marks a master that was away, or slow.

@@ -15,13 +15,10 @@ import (
 // runs shows every figure of every result. A comparison has its charts elsewhere.
 func runs(doc result.Document, traits map[string]Trait) (b Blocks) {
 	for _, r := range doc.Results {
-		name := r.Impl
-		if doc.Config.Rounds > 1 {
-			name = fmt.Sprintf("%s  round %d", r.Impl, r.Round)
-		}
-		b.heading(Everybody, "%s  %s", name, headText(doc.Config, r))
+		round := either(doc.Config.Rounds > 1, fmt.Sprintf("round %d  ", r.Round), "")
+		b.heading(Everybody, "%s  %s%s", r.Impl, round, headText(doc.Config, r))
 		latencies, plot := percentiles(r)
-		if doc.Kind() != result.KindCompare {
+		if !doc.Compares() {
 			b.charts(append([]Chart{plot}, overTime("", nil, r)...)...)
 		}
 		b.result(r, latencies, traits)
@@ -94,10 +91,7 @@ func (f facts) text() string { return strings.Join(f, "  ") }
 
 // audited writes how many violations the audit found.
 func audited(r *bench.Result, violations int64) string {
-	if !result.Audited(r) {
-		return "not audited"
-	}
-	return units.Number(violations)
+	return either(result.Audited(r), units.Number(violations), "not audited")
 }
 
 // fencesText writes the number of fencing tokens, what the audit found and their cost.

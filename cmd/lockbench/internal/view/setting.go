@@ -38,17 +38,11 @@ func workload(doc result.Document) []string {
 
 // contention says what contends with what.
 func contention(c bench.Config) string {
-	callers := fmt.Sprintf("%d callers", c.Workers)
-	if c.Workers == 1 {
-		callers = "one caller"
-	}
+	callers := either(c.Workers == 1, "one caller", fmt.Sprintf("%d callers", c.Workers))
 	if c.Procs > 1 {
 		callers = fmt.Sprintf("%d processes of %s", c.Procs, callers)
 	}
-	names := fmt.Sprintf("%d names", c.Keys)
-	if c.Keys == 1 {
-		names = "one name"
-	}
+	names := either(c.Keys == 1, "one name", fmt.Sprintf("%d names", c.Keys))
 	switch several := c.Procs > 1 || c.Workers > 1; {
 	case c.Op == bench.Hold:
 		return callers + " keep " + names + " locked: nothing contends"
@@ -63,21 +57,12 @@ func contention(c bench.Config) string {
 }
 
 func mastersText(c result.Config) string {
-	s := fmt.Sprintf("%d masters", len(c.Masters))
-	if len(c.Masters) == 1 {
-		s = "1 master"
-	}
-	if c.Groups > 1 {
-		s += fmt.Sprintf(" in %d groups", c.Groups)
-	}
+	s := either(len(c.Masters) == 1, "1 master", fmt.Sprintf("%d masters", len(c.Masters))) + either(c.Groups > 1, fmt.Sprintf(" in %d groups", c.Groups), "")
 	return s + " (" + strings.TrimSuffix(string(c.Target)+", "+c.Server, ", ") + ")"
 }
 
 func workersText(c result.Config) string {
-	s := fmt.Sprintf("%d workers", c.Workers)
-	if c.Procs > 1 {
-		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
-	}
+	s := either(c.Procs > 1, fmt.Sprintf("%d processes x ", c.Procs), "") + fmt.Sprintf("%d workers", c.Workers)
 	if c.Rate > 0 {
 		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), cmp.Or(c.Arrivals, bench.ArrivalsPoisson), s)
 	}
@@ -106,7 +91,7 @@ func (b *Blocks) surroundings(doc result.Document) {
 		{"machine", e.Host},
 		{"virtual", e.Virtualization},
 		{"processor", e.CPU},
-		{"processors", map[bool]string{true: fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS)}[e.CPUs > 0]},
+		{"processors", either(e.CPUs > 0, fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS), "")},
 		{"system", strings.Trim(strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "), "/")},
 		{"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", tool.Name, tool.Version, tool.Commit)), " ")},
 		{"Go", tool.Go},

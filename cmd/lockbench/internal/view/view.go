@@ -26,28 +26,26 @@ type Page struct {
 // implementations, and the command that repeats it.
 func New(doc result.Document, traits map[string]Trait, again string) Page {
 	var b Blocks
-	switch doc.Kind() {
-	case result.KindAdvise:
+	switch {
+	case doc.Advice != nil: // whichever command made the result
 		b.advice(doc.Advice)
 		for i := range b {
 			b[i].Aligned = true
 		}
-	case result.KindCompare:
+	case doc.Compares():
 		b.header(doc)
 		b.compare(doc, traits)
 		b.findings(doc, traits)
 		b = append(b, Block{For: Browser, Heading: "Each run", Inner: runs(doc, traits)})
 	default:
 		b.header(doc)
-		if doc.Kind() == result.KindSweep {
+		if doc.Sweep != nil {
 			b.sweep(doc, traits)
-		} else {
+		} else { // also an advise or a sweep that ended before its answer
 			b = append(b, runs(doc, traits)...)
 		}
 		b.findings(doc, traits)
-		if doc.Config.FaultKinds != nil {
-			b.chaos(doc, again)
-		}
+		b.chaos(doc.Config, doc.Results, again)
 	}
 	var notes Blocks
 	notes.surroundings(doc)
@@ -59,10 +57,7 @@ func New(doc result.Document, traits map[string]Trait, again string) Page {
 }
 
 func title(doc result.Document) string {
-	command := cmp.Or(doc.Config.Command, "run")
-	if doc.Kind() == result.KindAdvise { // also if another command made the result
-		command = "advise"
-	}
+	command := either(doc.Advice != nil, "advise", cmp.Or(doc.Config.Command, "run"))
 	return strings.TrimSuffix("lockbench "+command+": "+strings.Join(doc.Config.Impls, ", "), ": ")
 }
 
@@ -192,11 +187,15 @@ func shown(doc result.Document, names []string) (figures []result.Figure) {
 
 // label returns the head of a figure.
 func label(doc result.Document, f result.Figure) string {
-	latency := "cycle"
-	if doc.Open() {
-		latency = "response"
+	return strings.Replace(f.Label, result.Headline, either(doc.Open(), "response", "cycle"), 1)
+}
+
+// either returns the text for a condition that holds, or that for one that does not.
+func either(holds bool, yes, no string) string {
+	if holds {
+		return yes
 	}
-	return strings.Replace(f.Label, result.Headline, latency, 1)
+	return no
 }
 
 // none stands for a value that was not measured.
