@@ -76,17 +76,10 @@ func (m *markup) blocks(all view.Blocks) {
 
 func (m *markup) table(t *view.Table) {
 	m.WriteString("<div class=\"wide\"><table>\n")
-	rows := t.Rows
-	if t.Headed() {
-		var heads []view.Cell
-		for _, head := range t.Heads {
-			heads = append(heads, view.Cell{Text: head})
-		}
-		rows = append([][]view.Cell{heads}, rows...)
-	}
+	rows, headed := t.All()
 	for n, row := range rows {
 		tag := "td"
-		if n == 0 && t.Headed() {
+		if n == 0 && headed {
 			tag = "th"
 		}
 		m.WriteString("<tr>")

@@ -67,21 +67,13 @@ func benchName(cfg Config, r *bench.Result) string {
 	if r.Procs > 1 {
 		name += fmt.Sprintf("/procs=%d", r.Procs)
 	}
-	settings := map[string]string{}
-	if cfg.Op != bench.AcquireRelease {
-		settings["op"] = cfg.Op.String()
+	own, dist := bench.Dist{}.String(), cmp.Or(r.Setting["dist"], cfg.Dist.String())
+	settings := map[string]string{"op": cfg.Op.String(), "rate": strconv.FormatFloat(cfg.Rate, 'f', -1, 64), "dist": dist, "keys": strconv.Itoa(r.Keys)}
+	usual := map[string]string{"op": bench.AcquireRelease.String(), "rate": "0", "dist": own}
+	if dist == own && cfg.Op != bench.Hold {
+		delete(settings, "keys")
 	}
-	if cfg.Rate > 0 {
-		settings["rate"] = strconv.FormatFloat(cfg.Rate, 'f', -1, 64)
-	}
-	own := bench.Dist{}.String()
-	settings["dist"] = cmp.Or(r.Setting["dist"], cfg.Dist.String())
-	if settings["dist"] != own || cfg.Op == bench.Hold {
-		settings["keys"] = strconv.Itoa(r.Keys)
-	}
-	if settings["dist"] == own {
-		delete(settings, "dist")
-	}
+	maps.DeleteFunc(settings, func(key, value string) bool { return value == usual[key] })
 	maps.Copy(settings, r.Setting)
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if !strings.Contains(name, "/"+key+"=") {

@@ -97,7 +97,7 @@ func Impls(results []*bench.Result) (impls []string) {
 
 // Finished returns impl's runs that were not interrupted.
 func Finished(results []*bench.Result, impl string) []*bench.Result {
-	return where(results, func(r *bench.Result) bool { return r.Impl == impl && !r.Interrupted() })
+	return Where(results, func(r *bench.Result) bool { return r.Impl == impl && !r.Interrupted() })
 }
 
 // Of returns impl's finished runs, or its interrupted ones if none finished.
@@ -105,11 +105,11 @@ func Of(results []*bench.Result, impl string) []*bench.Result {
 	if whole := Finished(results, impl); len(whole) > 0 {
 		return whole
 	}
-	return where(results, func(r *bench.Result) bool { return r.Impl == impl })
+	return Where(results, func(r *bench.Result) bool { return r.Impl == impl })
 }
 
-// where returns those of all that are to be kept.
-func where[T any](all []T, keep func(T) bool) []T {
+// Where returns those of all that are to be kept.
+func Where[T any](all []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !keep(v) })
 }
 

@@ -41,7 +41,7 @@ func (d Document) Parts() (parts []Document) {
 		part := d
 		part.Config.Config, part.Config.Impls, part.Config.Loads = l.Config, l.Impls, nil
 		part.Results = OfLoad(d.Results, l.Name)
-		part.Relative = where(d.Relative, func(r Relative) bool { return r.Load == l.Name })
+		part.Relative = Where(d.Relative, func(r Relative) bool { return r.Load == l.Name })
 		parts = append(parts, part)
 	}
 	return parts
@@ -49,5 +49,5 @@ func (d Document) Parts() (parts []Document) {
 
 // OfLoad returns the results of a load.
 func OfLoad(results []*bench.Result, name LoadName) []*bench.Result {
-	return where(results, func(r *bench.Result) bool { return r.Setting[LoadSetting] == string(name) })
+	return Where(results, func(r *bench.Result) bool { return r.Setting[LoadSetting] == string(name) })
 }

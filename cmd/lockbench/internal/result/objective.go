@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,25 +23,18 @@ type Objective struct {
 	limit  float64
 }
 
-// comparisons has <= before <, since one begins with the other.
-var comparisons = []string{"<=", ">=", "==", "<", ">"}
+var objectiveText = regexp.MustCompile(`^(.*?)\s*(<=|>=|==|<|>)\s*(.*)$`)
 
 // ParseObjective parses FIGURE OP VALUE. FIGURE is a figure, or mean, min, max or any percentile of
 // a latency in Timings (cycle.p99.9). OP is < <= > >= or ==. VALUE has a unit for a time (5ms), may
 // end in % for a share, and in k or M for a number. The error matches ErrConfig and lists the
 // figures.
 func ParseObjective(s string) (Objective, error) {
-	for at := range s {
-		for _, op := range comparisons {
-			if value, ok := strings.CutPrefix(s[at:], op); ok {
-				return newObjective(strings.TrimSpace(s[:at]), op, strings.TrimSpace(value))
-			}
-		}
+	parts := objectiveText.FindStringSubmatch(strings.TrimSpace(s))
+	if parts == nil {
+		return Objective{}, wrong("%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
 	}
-	return Objective{}, wrong("%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
-}
-
-func newObjective(name, op, value string) (Objective, error) {
+	name, op, value := parts[1], parts[2], parts[3]
 	f, err := FindFigure(name)
 	if err != nil {
 		return Objective{}, wrong("%v", err)

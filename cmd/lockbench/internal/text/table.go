@@ -19,23 +19,13 @@ const (
 // table aligns text left and figures right. A last column of text is folded. Columns that do not fit stand in a second table
 // below, after the same names. text/tabwriter aligns all columns alike, and has neither.
 func table(w io.Writer, t view.Table) {
-	var rows [][]string
-	if t.Headed() {
-		rows = append(rows, t.Heads)
-	}
-	for _, cells := range t.Rows {
-		var row []string
-		for _, cell := range cells {
-			row = append(row, cell.Text)
-		}
-		rows = append(rows, row)
-	}
+	rows, _ := t.All()
 	last, least, widths := len(t.Heads)-1, leastText, make([]int, len(t.Heads))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))
 		}
-		for word := range strings.FieldsSeq(row[last]) {
+		for word := range strings.FieldsSeq(row[last].Text) {
 			least = max(least, utf8.RuneCountInString(word))
 		}
 	}
@@ -48,11 +38,11 @@ func table(w io.Writer, t view.Table) {
 			for _, i := range part {
 				switch at := utf8.RuneCountInString(line); {
 				case !t.Left(i):
-					line += fmt.Sprintf("%*s", widths[i], row[i])
+					line += fmt.Sprintf("%*s", widths[i], row[i].Text)
 				case i < last:
-					line += fmt.Sprintf("%-*s", widths[i], row[i])
+					line += fmt.Sprintf("%-*s", widths[i], row[i].Text)
 				default:
-					line += strings.TrimLeft(strings.Join(fold.Lines(row[i], max(width, at+widths[i]), at, at), "\n"), " ")
+					line += strings.TrimLeft(strings.Join(fold.Lines(row[i].Text, max(width, at+widths[i]), at, at), "\n"), " ")
 				}
 				line += strings.Repeat(" ", between)
 			}

@@ -12,15 +12,11 @@ import (
 
 // Duration writes ns with three digits and a unit.
 func Duration(ns float64) string {
-	switch {
-	case ns >= 1e9:
-		return Digits(ns/1e9) + "s"
-	case ns >= 1e6:
-		return Digits(ns/1e6) + "ms"
-	case ns >= 1e3:
-		return Digits(ns/1e3) + "µs"
+	units := []string{"ns", "µs", "ms", "s"}
+	for ns >= 1000 && len(units) > 1 {
+		ns, units = ns/1000, units[1:]
 	}
-	return Digits(ns) + "ns"
+	return Digits(ns) + units[0]
 }
 
 // Exact writes a time in one unit, with all its digits, as flags take it.

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -82,16 +81,14 @@ func Picture(doc result.Document) (all []Bars) {
 func bars(doc result.Document, title string, f result.Figure) Bars {
 	b, longest := Bars{Title: title + contention(doc.Config.Config)}, 0.0
 	for _, impl := range doc.Config.Impls {
-		if rs := result.Of(doc.Results, impl); len(rs) > 0 {
-			v, _ := f.Median(rs)
-			b.Rows, longest = append(b.Rows, Bar{impl, v, medianText(f, rs)}), max(longest, v)
+		v, _ := f.Median(result.Of(doc.Results, impl))
+		longest = max(longest, v)
+	}
+	for _, impl := range doc.Config.Impls {
+		if own := result.Of(doc.Results, impl); len(own) > 0 && longest > 0 {
+			v, _ := f.Median(own)
+			b.Rows = append(b.Rows, Bar{impl, v / longest, medianText(f, own)})
 		}
-	}
-	for i := range b.Rows {
-		b.Rows[i].Part /= cmp.Or(longest, 1)
-	}
-	if longest == 0 {
-		b.Rows = nil
 	}
 	return b
 }

@@ -93,10 +93,7 @@ func (b *Blocks) details(doc result.Document) {
 	b.charts(latencies(doc)...)
 	var all []Chart
 	for round := 1; round <= doc.Config.Rounds; round++ {
-		var results []*bench.Result
-		for _, impl := range doc.Config.Impls {
-			results = append(results, slices.DeleteFunc(slices.Clone(doc.Results), func(r *bench.Result) bool { return r.Impl != impl || r.Round != round })...)
-		}
+		results := result.Where(doc.Results, func(r *bench.Result) bool { return r.Round == round })
 		all = append(all, overTime(fmt.Sprintf(", round %d", round), doc.Config.Impls, results...)...)
 	}
 	b.charts(all...)

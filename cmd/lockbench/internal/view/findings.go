@@ -34,7 +34,7 @@ func (b *Blocks) header(doc result.Document) {
 func (b *Blocks) verdict(results []*bench.Result) {
 	var against []string
 	count := func(what string, is func(*bench.Result) bool) {
-		if n := len(slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return !is(r) })); n > 0 {
+		if n := len(result.Where(results, is)); n > 0 {
 			against = append(against, fmt.Sprintf("%d %s", n, what))
 		}
 	}
@@ -43,21 +43,14 @@ func (b *Blocks) verdict(results []*bench.Result) {
 	count("missed an objective", func(r *bench.Result) bool {
 		return slices.ContainsFunc(r.SLO, func(s bench.SLO) bool { return !s.Pass })
 	})
-	others := result.Impls(slices.DeleteFunc(slices.Clone(results), result.Audited))
-	text := "No two held one lock at the same time, and every run is valid"
+	others := result.Impls(result.Where(results, func(r *bench.Result) bool { return !result.Audited(r) }))
 	switch {
-	case len(results) == 0:
-		return
 	case len(against) > 0:
 		b.line(Browser, true, "Of %d runs: %s. The findings below say why.", len(results), strings.Join(against, ", "))
-		return
-	case !slices.ContainsFunc(results, result.Audited):
-		text = "Every run is valid"
+	case len(results) > 0:
+		valid := either(slices.ContainsFunc(results, result.Audited), "No two held one lock at the same time, and every run is valid", "Every run is valid")
+		b.line(Browser, false, "%s%s.", valid, either(len(others) > 0, "; not audited: "+strings.Join(others, ", "), ""))
 	}
-	if len(others) > 0 {
-		text += "; not audited: " + strings.Join(others, ", ")
-	}
-	b.line(Browser, false, "%s.", text)
 }
 
 // findings shows the verdicts on objectives, the warnings, each once, and the caveats of the

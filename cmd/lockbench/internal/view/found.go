@@ -35,24 +35,23 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 		say("one name: one acquire in a hundred waits %s or longer, with %s, the next over all masters, %s",
 			medianText(p99, result.Of(one.Results, who)), next, medianText(p99, result.Of(one.Results, next)))
 	}
-	var polls, single []string
-	for _, impl := range one.Config.Impls {
-		if p50 := byAcquireP50.decided(one, impl); traits[impl].Polls && p50 > 0 && p50 < 1 {
-			polls = append(polls, impl)
-		}
+	ahead := func(load result.Document, a against, as func(Trait) bool) []string {
+		return result.Where(load.Config.Impls, func(impl string) bool {
+			times := a.decided(load, impl)
+			return as(traits[impl]) && times > 0 && times < 1
+		})
 	}
+	polls := ahead(one, byAcquireP50, func(t Trait) bool { return t.Polls })
+	var single []string
 	for _, part := range doc.Parts() {
-		for _, impl := range part.Config.Impls {
-			if times := byThroughput.decided(part, impl); traits[impl].Single && times > 0 && times < 1 && !slices.Contains(single, impl) {
-				single = append(single, impl)
-			}
-		}
+		single = append(single, ahead(part, byThroughput, func(t Trait) bool { return t.Single })...)
 	}
-	if polls != nil {
+	slices.Sort(single)
+	if len(polls) > 0 {
 		say("a lower p50 of %s: callers poll, and the last holder mostly wins again while the others sleep", strings.Join(polls, ", "))
 	}
-	if single != nil {
-		say("more cycles of %s: one server is asked, and the lock is lost with it", strings.Join(single, ", "))
+	if len(single) > 0 {
+		say("more cycles of %s: one server is asked, and the lock is lost with it", strings.Join(slices.Compact(single), ", "))
 	}
 	return texts
 }

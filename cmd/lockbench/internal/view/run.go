@@ -51,16 +51,22 @@ func headText(c result.Config, r *bench.Result) string {
 
 // result shows the other figures of a run, and what they mean.
 func (b *Blocks) result(r *bench.Result, latencies Table, traits map[string]Trait) {
-	f := outcomes(r)
+	t, drain := r.Totals, cmp.Or(r.Drain, &bench.Point{TS: r.DurationS}) // no rate counts what was acquired in the drain
+	var f facts
+	f.add(true, "acquired %s", units.Number(t.Acquired))
+	f.add(drain.Acquired > 0, "(%s of them after the end)", units.Number(drain.Acquired))
+	f.add(t.Names > 0, "names %s a call", units.Digits(float64(t.Names)/float64(t.Acquired)))
+	f.add(true, "refused %s  timeouts %s  errors %s", units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
+	f.add(r.Drain != nil && t.Unfinished > 0, "unfinished %s after %s of drain", units.Number(t.Unfinished), ns((drain.TS-r.DurationS)*1e9))
 	f.add(true, "overlaps %s", audited(r, r.Safety.Overlaps))
-	f.add(result.Audited(r) || r.Holding != nil, "lost validity %s", units.Number(r.Totals.LostValidity)) // else it has no locks
+	f.add(result.Audited(r) || r.Holding != nil, "lost validity %s", units.Number(t.LostValidity)) // else it has no locks
 	b.Line("%s", f.text())
-	b.when(r.Totals.Fenced > 0, "%s", fencesText(r))
+	b.when(t.Fenced > 0, "%s", fencesText(r))
 	b.Table(latencies)
 	if s := r.Latency[bench.ResponseTime]; s != nil {
 		b.when(s.Censored > 0, "response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
 	}
-	b.when(r.Totals.Late > 0, "late: begun more than 1ms after they were due, since no worker was free or the generator was late")
+	b.when(t.Late > 0, "late: begun more than 1ms after they were due, since no worker was free or the generator was late")
 	b.when(r.Latency[bench.WaitTime] != nil, "response = wait (due until begun by a worker) + acquire (begun until held); lag: what the generator itself adds to wait")
 	b.tail(r)
 	b.handovers(traits, r)
@@ -99,27 +105,6 @@ func fencesText(r *bench.Result) string {
 	trips := result.MustFigure("fence_second_trip_rate")
 	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(cmp.Or(r.Totals.Fences, r.Totals.Fenced)), audited(r, r.Safety.FenceViolations),
 		trips.Label, medianText(trips, []*bench.Result{r}))
-}
-
-// outcomes writes the outcomes of operations.
-func outcomes(r *bench.Result) (f facts) {
-	t := r.Totals
-	f.add(true, "acquired %s", units.Number(t.Acquired))
-	f.add(drained(r) > 0, "(%s of them after the end)", units.Number(drained(r)))
-	f.add(t.Names > 0, "names %s a call", units.Digits(float64(t.Names)/float64(t.Acquired)))
-	f.add(true, "refused %s  timeouts %s  errors %s", units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
-	if r.Drain != nil {
-		f.add(t.Unfinished > 0, "unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
-	}
-	return f
-}
-
-// drained returns how many locks of a run were acquired in its drain, which no rate counts.
-func drained(r *bench.Result) int64 {
-	if r.Drain == nil {
-		return 0
-	}
-	return r.Drain.Acquired
 }
 
 // partOf writes a count and its share of all.

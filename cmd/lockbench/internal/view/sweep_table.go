@@ -64,20 +64,17 @@ func pointRemark(doc result.Document, p result.SweepPoint) string {
 			missed = append(missed, j.Text)
 		}
 	}
-	if len(missed) == 0 {
-		return ""
-	}
-	return "missed " + strings.Join(missed, "; ")
+	return either(missed != nil, "missed ", "") + strings.Join(missed, "; ")
 }
 
 // growth charts the figures of a sweep over its param.
 func (b *Blocks) growth(doc result.Document) {
-	if doc.Sweep == nil || len(doc.Sweep.Params) != 1 {
+	if len(doc.Sweep.Params) != 1 {
 		return
 	}
 	axis := doc.Sweep.Params[0]
 	at := func(p result.SweepPoint) float64 { return place(axis, p.Setting[axis.Name]) }
-	points := slices.DeleteFunc(slices.Clone(doc.Sweep.Points), func(p result.SweepPoint) bool { return math.IsNaN(at(p)) })
+	points := result.Where(doc.Sweep.Points, func(p result.SweepPoint) bool { return !math.IsNaN(at(p)) })
 	slices.SortStableFunc(points, func(a, b result.SweepPoint) int { return cmp.Compare(at(a), at(b)) })
 	if len(points) == 0 || at(points[0]) == at(points[len(points)-1]) {
 		return
@@ -180,9 +177,6 @@ func Highest(h result.HighestRate) string {
 	if i := slices.IndexFunc(h.Rates, open); i >= 0 {
 		row = fmt.Sprintf(", although %s %s,", units.Rate(h.Rates[i].RatePerS), does[h.Rates[i].Outcome])
 	}
-	above := units.Rate(next.RatePerS) + " " + does[next.Outcome]
-	if next.RatePerS == 0 {
-		above = "no higher one was tried"
-	}
+	above := either(next.RatePerS == 0, "no higher one was tried", units.Rate(next.RatePerS)+" "+does[next.Outcome])
 	return fmt.Sprintf("%s: %s is the highest rate%s that met all objectives; %s", h.Impl, units.Rate(h.RatePerS), row, above)
 }

@@ -132,8 +132,13 @@ type Table struct {
 	Rows           [][]Cell
 }
 
-// Headed reports whether any column has a heading.
-func (t Table) Headed() bool { return strings.Join(t.Heads, "") != "" }
+// All returns the rows below that of the heads, if any column has one.
+func (t Table) All() (rows [][]Cell, headed bool) {
+	if headed = strings.Join(t.Heads, "") != ""; headed {
+		rows = append(rows, cells(t.Heads...))
+	}
+	return append(rows, t.Rows...), headed
+}
 
 // Left reports whether a column is text, which is aligned left.
 func (t Table) Left(column int) bool { return column < t.Texts || column >= len(t.Heads)-t.Remarks }
