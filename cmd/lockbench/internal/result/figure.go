@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/internal/stats"
 	"muxlock/internal/usage"
 )
@@ -116,28 +117,30 @@ func one(known bool) float64 {
 	return 0
 }
 
-// AtLeast reports whether the figure is a lower bound, since operations never got their lock.
-func (f Figure) AtLeast(r *bench.Result) bool { return f.read(r).atLeast }
-
-// Measured returns the figure of r, even of few samples. It returns false if r lacks the figure.
-func (f Figure) Measured(r *bench.Result) (v float64, ok bool) {
-	now := f.read(r)
-	return now.value, now.none == ""
+// values returns the figure of those results that have it, even of few samples.
+func (f Figure) values(results []*bench.Result) (values []units.Value) {
+	for _, r := range results {
+		if now := f.read(r); now.none == "" {
+			values = append(values, units.Value{V: now.value, AtLeast: now.atLeast})
+		}
+	}
+	return values
 }
 
 // Median returns the median over the results with the figure. It returns false if none has it.
-func (f Figure) Median(results []*bench.Result) (float64, bool) {
+func (f Figure) Median(results []*bench.Result) (median float64, ok bool) {
 	var values []float64
-	for _, r := range results {
-		if v, ok := f.Measured(r); ok {
-			values = append(values, v)
-		}
+	for _, v := range f.values(results) {
+		values = append(values, v.V)
 	}
-	if len(values) == 0 {
+	if values == nil {
 		return 0, false
 	}
 	return stats.Median(values), true
 }
+
+// Text writes the median over the results with the figure.
+func (f Figure) Text(results ...*bench.Result) string { return units.Median(f.Unit, f.values(results)) }
 
 // FindFigure returns the figure of a name such as throughput, cycle.p99 or acquire.response.max.
 // The error lists all figures.

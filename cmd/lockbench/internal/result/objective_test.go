@@ -53,7 +53,7 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 func TestWhatEndsInTheDrainIsAPartOfWhatWasOffered(t *testing.T) {
 	r := &bench.Result{Totals: bench.Totals{Offered: 400, Started: 100, Errors: 300, Timeouts: 300, Refused: 300, Late: 25}}
 	for name, want := range map[string]float64{"error_rate": 0.75, "timeout_rate": 0.75, "refused_rate": 0.75, "late_rate": 0.25} {
-		v, _ := MustFigure(name).Measured(r)
+		v, _ := MustFigure(name).Median([]*bench.Result{r})
 		require.Equal(t, want, v, name)
 	}
 }
@@ -69,11 +69,11 @@ func TestSharesOfSeveralNamesAreOfNames(t *testing.T) {
 		{bench.Totals{Acquired: 50, Names: 475, LateQuorum: 25, LostValidity: 75, FenceSecondTrips: 0, Fenced: 1}, 1, 0}, // all outlived
 		{bench.Totals{Acquired: 75, Fenced: 75, Fences: 300, LateQuorum: 25, LostValidity: 25, FenceSecondTrips: 150}, 0.25, 0.5},
 	} {
-		r := &bench.Result{Totals: c.totals}
-		v, ok := lost.Measured(r)
+		r := []*bench.Result{{Totals: c.totals}}
+		v, ok := lost.Median(r)
 		require.True(t, ok)
 		require.InDelta(t, c.lost, v, 1e-9, c.totals)
-		v, ok = trips.Measured(r)
+		v, ok = trips.Median(r)
 		require.True(t, ok)
 		require.InDelta(t, c.trips, v, 1e-9, c.totals)
 	}

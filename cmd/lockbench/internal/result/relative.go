@@ -80,12 +80,11 @@ func relative(own, base []*bench.Result) Relative {
 func ratioOf(f Figure, rounds [][2]*bench.Result) (r Ratio, known bool) {
 	var ratios, values, bases []float64
 	for _, pair := range rounds {
-		v, measured := f.Measured(pair[0])
-		base, known := f.Measured(pair[1])
-		if !measured || !known || base == 0 || f.AtLeast(pair[0]) || f.AtLeast(pair[1]) {
+		v := f.values(pair[:])
+		if len(v) < 2 || v[1].V == 0 || v[0].AtLeast || v[1].AtLeast {
 			return Ratio{}, false // the ratio of the rounds that went well would mislead
 		}
-		ratios, values, bases = append(ratios, v/base), append(values, v), append(bases, base)
+		ratios, values, bases = append(ratios, v[0].V/v[1].V), append(values, v[0].V), append(bases, v[1].V)
 	}
 	if len(ratios) == 0 {
 		return Ratio{}, false

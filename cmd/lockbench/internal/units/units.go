@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/stats"
 )
 
 // Duration writes ns with three digits and a unit.
@@ -76,7 +77,7 @@ func In(unit string, v float64) string {
 // it, with >= if it is a lower bound, and as - if there is none.
 func Percentile(s *bench.Summary, p string) string {
 	if s == nil || s.Count == 0 {
-		return "-"
+		return None
 	}
 	q, _ := strconv.ParseFloat(p, 64)
 	text := AtLeast(Duration(float64(s.P[p])), s.CensoredAt(q))
@@ -84,6 +85,33 @@ func Percentile(s *bench.Summary, p string) string {
 		text = "~" + text
 	}
 	return text
+}
+
+// None stands for a value that was not measured.
+const None = "-"
+
+// A Value is a measured figure.
+type Value struct {
+	V       float64
+	AtLeast bool // it is a lower bound
+}
+
+// Median writes the median of values in one of bench's units. It is a lower bound if it may be higher, as it is if the bounds rank
+// above all others.
+func Median(unit string, values []Value) string {
+	if len(values) == 0 {
+		return None
+	}
+	var lowest, highest []float64
+	for _, v := range values {
+		lowest = append(lowest, v.V)
+		if v.AtLeast {
+			v.V = math.Inf(1)
+		}
+		highest = append(highest, v.V)
+	}
+	v := stats.Median(lowest)
+	return AtLeast(In(unit, v), stats.Median(highest) > v)
 }
 
 // AtLeast marks a lower bound.

@@ -147,7 +147,7 @@ func (b *Blocks) needed(a *result.Advice, renewed bool) {
 		b.Line("The TTL must be at least %s, the sum of the longest (rounded up):", short(a.Needed))
 	}
 	for _, p := range parts(a, renewed) {
-		b.Line("  %-7s %6s  %s", p.name, either(p.took == 0, none, short(p.took)), p.why)
+		b.Line("  %-7s %6s  %s", p.name, either(p.took == 0, units.None, short(p.took)), p.why)
 	}
 	b.when(!a.Missed, "The advised TTL is %s times that minimum.", times(float64(a.Config.TTL)/float64(a.Needed)))
 }

@@ -87,7 +87,7 @@ func bars(doc result.Document, title string, f result.Figure) Bars {
 	for _, impl := range doc.Config.Impls {
 		if own := result.Of(doc.Results, impl); len(own) > 0 && longest > 0 {
 			v, _ := f.Median(own)
-			b.Rows = append(b.Rows, Bar{impl, v / longest, medianText(f, own)})
+			b.Rows = append(b.Rows, Bar{impl, v / longest, f.Text(own...)})
 		}
 	}
 	return b

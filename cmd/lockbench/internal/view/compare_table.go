@@ -148,7 +148,7 @@ func (a against) cell(doc result.Document, impl string) string {
 	case slices.Contains(doc.Config.Impls, impl) && len(result.Finished(doc.Results, impl)) == 0:
 		return "no finished round"
 	case !known:
-		return none
+		return units.None
 	}
 	text := units.Digits(r.Median) + "x"
 	if len(r.CI) == 2 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/units"
 )
 
 // impacts shows a line for each fault: throughput and p99 of the seconds that it touched, beside those of all other seconds. It pools
@@ -32,14 +33,14 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 
 // speed writes the throughput and the p99 of seconds, as far as they have them.
 func speed(seconds []second) string {
-	var rates, p99s medians
+	var rates, p99s []units.Value
 	for _, s := range seconds {
-		rates.add(float64(s.Cycles)/s.length(), false)
+		rates = append(rates, units.Value{V: float64(s.Cycles) / s.length()})
 		if s.Cycles > 0 && s.P99Ns > 0 {
-			p99s.add(float64(s.P99Ns), s.P99AtLeast)
+			p99s = append(p99s, units.Value{V: float64(s.P99Ns), AtLeast: s.P99AtLeast})
 		}
 	}
-	return rates.text(bench.UnitCount) + "/s p99 " + p99s.text(bench.UnitNs)
+	return units.Median(bench.UnitCount, rates) + "/s p99 " + units.Median(bench.UnitNs, p99s)
 }
 
 // second is one point, its length, and the faults of its run.

@@ -93,7 +93,7 @@ func (b *Blocks) objectives(doc result.Document) {
 			case j.missed > 0: // says more than a round that could not be judged
 				verdict.Text = "MISSED" + count
 			}
-			t.Rows = append(t.Rows, append(cells(name, j.Text, j.values.text(j.Unit)), verdict))
+			t.Rows = append(t.Rows, append(cells(name, j.Text, units.Median(j.Unit, j.values)), verdict))
 		}
 	}
 	b.Table(t)
@@ -101,8 +101,8 @@ func (b *Blocks) objectives(doc result.Document) {
 
 // judgement is an objective in all rounds of an implementation.
 type judgement struct {
-	bench.SLO                      // of the first round
-	values                 medians // of the rounds that were judged
+	bench.SLO                            // of the first round
+	values                 []units.Value // of the rounds that were judged
 	rounds, passed, missed int
 	reason                 string // why one was not judged
 }
@@ -120,7 +120,7 @@ func judged(results []*bench.Result) (all []judgement) {
 				j.reason = s.Reason
 				continue
 			}
-			j.values.add(s.Value, s.AtLeast)
+			j.values = append(j.values, units.Value{V: s.Value, AtLeast: s.AtLeast})
 			if s.Pass {
 				j.passed++
 			} else {

@@ -33,7 +33,7 @@ func found(doc result.Document, traits map[string]Trait) (texts []string) {
 	if next := nextTo(one, traits, byAcquireP99); next != "" {
 		p99 := result.MustFigure("acquire.p99")
 		say("one name: one acquire in a hundred waits %s or longer, with %s, the next over all masters, %s",
-			medianText(p99, result.Of(one.Results, who)), next, medianText(p99, result.Of(one.Results, next)))
+			p99.Text(result.Of(one.Results, who)...), next, p99.Text(result.Of(one.Results, next)...))
 	}
 	ahead := func(load result.Document, a against, as func(Trait) bool) []string {
 		return result.Where(load.Config.Impls, func(impl string) bool {

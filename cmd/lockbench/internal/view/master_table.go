@@ -18,7 +18,7 @@ const slow = 2
 func masterTable(all []bench.Master) Table {
 	t := Table{Texts: 1, Heads: []string{"master", "rtt p50", "p99", "max", "no reply", "away", "clock rate", ""}, Remarks: 1}
 	for i, m := range all {
-		down, longest := Cell{Text: "0"}, none
+		down, longest := Cell{Text: "0"}, units.None
 		if m.Down > 0 {
 			down = Cell{Text: units.Share(m.Down), Class: Bad}
 		}
@@ -37,10 +37,10 @@ const clockMost = 10_000 // ppm
 // clockText writes a master's clock in a few words; none if it is not known.
 func clockText(c *bench.Clock) string {
 	if c == nil {
-		return none
+		return units.None
 	}
 	text := either(math.Abs(c.PPM) <= c.PPMError, "0", fmt.Sprintf("%+.0f", c.PPM)) + fmt.Sprintf("±%.0fppm", max(c.PPMError, 1))
-	return either(c.PPMError > clockMost, none, text) + either(c.JumpNs > int64(time.Millisecond), " step "+ns(c.JumpNs), "")
+	return either(c.PPMError > clockMost, units.None, text) + either(c.JumpNs > int64(time.Millisecond), " step "+ns(c.JumpNs), "")
 }
 
 // remark marks a master that was away, or slow.

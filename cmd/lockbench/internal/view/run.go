@@ -44,7 +44,7 @@ func headText(c result.Config, r *bench.Result) string {
 	f.add(true, "%s cycles/s over %.1fs", units.In(bench.UnitCount, r.ThroughputPerS), r.DurationS)
 	if t := r.Totals; c.Rate > 0 && r.DurationS > 0 {
 		f.add(true, "offered %s  started %s  late %s", units.Rate(float64(t.Offered)/r.DurationS), units.Rate(float64(t.Started)/r.DurationS), partOf(t.Late, t.Started))
-		f.add(r.AcquiredPerS > 0, "goodput %s", medianText(result.MustFigure("goodput"), []*bench.Result{r}))
+		f.add(r.AcquiredPerS > 0, "goodput %s", result.MustFigure("goodput").Text(r))
 	}
 	return f.text()
 }
@@ -104,7 +104,7 @@ func audited(r *bench.Result, violations int64) string {
 func fencesText(r *bench.Result) string {
 	trips := result.MustFigure("fence_second_trip_rate")
 	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(cmp.Or(r.Totals.Fences, r.Totals.Fenced)), audited(r, r.Safety.FenceViolations),
-		trips.Label, medianText(trips, []*bench.Result{r}))
+		trips.Label, trips.Text(r))
 }
 
 // partOf writes a count and its share of all.

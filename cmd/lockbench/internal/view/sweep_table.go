@@ -128,10 +128,10 @@ func ratesTable(doc result.Document, h result.HighestRate) Table {
 			case 2*j.missed > j.rounds:
 				verdict = "missed"
 			}
-			row = append(row, Cell{Text: j.values.text(j.Unit) + " " + verdict, Class: class})
+			row = append(row, Cell{Text: units.Median(j.Unit, j.values) + " " + verdict, Class: class})
 		}
 		for len(row) <= len(doc.Config.SLO) {
-			row = append(row, Cell{Text: none})
+			row = append(row, Cell{Text: units.None})
 		}
 		t.Rows = append(t.Rows, append(row, rateCell(tried, tried.Of(doc.Results))))
 	}

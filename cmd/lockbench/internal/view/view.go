@@ -5,14 +5,12 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
-	"muxlock/internal/stats"
 )
 
 // Page has the blocks of a document. It begins with what was found, in a browser also with charts.
@@ -174,7 +172,7 @@ func (t *Table) column(head string, of func(row int) string) {
 // figures adds a column for each of these figures that any run has; of finds the results of a row.
 func (t *Table) figures(doc result.Document, load string, of func(row int) []*bench.Result, names ...string) {
 	for _, f := range shown(doc, names) {
-		t.column(load+label(doc, f), func(i int) string { return medianText(f, of(i)) })
+		t.column(load+label(doc, f), func(i int) string { return f.Text(of(i)...) })
 	}
 }
 
@@ -203,39 +201,5 @@ func either(holds bool, yes, no string) string {
 	return no
 }
 
-// none stands for a value that was not measured.
-const none = "-"
-
 // ns writes a time.
 func ns[T ~int64 | ~float64](v T) string { return units.Duration(float64(v)) }
-
-// medianText writes the median of a figure over the results with it.
-func medianText(f result.Figure, results []*bench.Result) string {
-	var m medians
-	for _, r := range results {
-		if v, ok := f.Measured(r); ok {
-			m.add(v, f.AtLeast(r))
-		}
-	}
-	return m.text(f.Unit)
-}
-
-// medians has values, and the same with infinity for lower bounds.
-type medians struct{ values, highest []float64 }
-
-func (m *medians) add(v float64, atLeast bool) {
-	m.values = append(m.values, v)
-	if atLeast {
-		v = math.Inf(1)
-	}
-	m.highest = append(m.highest, v)
-}
-
-// text writes the median. It is a lower bound if it may be higher, as it is if the bounds rank above all others.
-func (m *medians) text(unit string) string {
-	if len(m.values) == 0 {
-		return none
-	}
-	v := stats.Median(m.values)
-	return units.AtLeast(units.In(unit, v), stats.Median(m.highest) > v)
-}

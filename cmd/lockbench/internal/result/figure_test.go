@@ -1,4 +1,4 @@
-package view
+package result
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestAMedianIsALowerBoundIfItMayBeHigher(t *testing.T) {
@@ -24,8 +23,8 @@ func TestAMedianIsALowerBoundIfItMayBeHigher(t *testing.T) {
 		">=1.50ms": {run(1e6, false), run(2e6, false), run(15e5, true)}, // 1.5 to 2 ms
 		">=2.50ms": {run(1e6, false), run(4e6, true), run(5e6, true), run(1e6, false)},
 		">=4.00ms": {run(3e6, false), run(4e6, true), run(5e6, true)},
-		none:       {{}},
+		"-":        {{}},
 	} {
-		require.Equal(t, want, medianText(result.MustFigure("cycle.p99"), runs))
+		require.Equal(t, want, MustFigure("cycle.p99").Text(runs...))
 	}
 }
