@@ -17,25 +17,27 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "r.json")
-	require.NoError(t, os.WriteFile(name, []byte("earlier"), 0o640))
-
+// begun creates a file and writes a text into it.
+func begun(t *testing.T, name, text string) *result.File {
+	t.Helper()
 	f, err := result.Create(name)
 	require.NoError(t, err)
-	_, err = f.WriteString("half")
+	_, err = f.WriteString(text)
 	require.NoError(t, err)
+	return f
+}
+
+func TestAFileHasItsNameOnlyWhenItIsWhole(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.json")
+	require.NoError(t, os.WriteFile(name, []byte("earlier"), 0o640))
+	f := begun(t, name, "half")
 	require.Equal(t, "earlier", read(t, name))
 	require.Equal(t, "half", read(t, name+".partial"))
 	f.Abandon()
 	require.Equal(t, "earlier", read(t, name))
 	require.NoFileExists(t, name+".partial")
 
-	f, err = result.Create(name)
-	require.NoError(t, err)
-	_, err = f.WriteString("new")
-	require.NoError(t, err)
+	f = begun(t, name, "new")
 	require.NoError(t, f.Commit())
 	f.Abandon()
 	require.Equal(t, "new", read(t, name))
@@ -50,11 +52,7 @@ func TestALinkStaysALink(t *testing.T) {
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
 	require.NoError(t, os.WriteFile(target, nil, 0o644))
 	require.NoError(t, os.Symlink(target, link))
-	f, err := result.Create(link)
-	require.NoError(t, err)
-	_, err = f.WriteString("x")
-	require.NoError(t, err)
-	require.NoError(t, f.Commit())
+	require.NoError(t, begun(t, link, "x").Commit())
 	require.Equal(t, "x", read(t, target))
 	info, err := os.Lstat(link)
 	require.NoError(t, err)
@@ -91,8 +89,7 @@ func TestADeviceIsWrittenAsItIs(t *testing.T) {
 
 func TestAFileThatCannotGetItsNameLeavesNothing(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
-	f, err := result.Create(name)
-	require.NoError(t, err)
+	f := begun(t, name, "")
 	require.NoError(t, os.Mkdir(name, 0o755))
 	require.ErrorContains(t, f.Commit(), name)
 	f.Abandon()

@@ -23,7 +23,7 @@ type RateTried struct {
 	RatePerS float64   `json:"rate_per_s"`
 	Outcome  Outcome   `json:"outcome"` // of the runs together; empty: the sweep was cut short
 	Runs     []Outcome `json:"runs"`
-	Results  []int     `json:"results"` // indices into Document.Results; none for a run that would take too long
+	Results  Indices   `json:"results"` // none for a run that would take too long
 }
 
 // Outcome is the verdict on a run, or on the runs at a rate.
@@ -157,9 +157,6 @@ func (t RateTried) Votes(outcome Outcome) (n int) {
 	}
 	return n
 }
-
-// Of returns the results of the runs.
-func (t RateTried) Of(results []*bench.Result) []*bench.Result { return pick(results, t.Results) }
 
 // JudgeRate judges a run by its objectives. A run that is not valid misses them all: it did not
 // show its rate. Too few operations are no fault of the rate. A pass counts even in a disturbed

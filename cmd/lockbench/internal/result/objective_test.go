@@ -41,9 +41,7 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 		"overlaps==0": true, "overlaps>0": false, "jain>=0.9": true, "jain>0.9": false, "max_wait_ns<78ns": true,
 		"cpu_ns_per_op<10us": true, "allocs_per_op<=6": true, "allocs_per_op<6": false,
 	} {
-		o, err := ParseObjective(text)
-		require.NoError(t, err, text)
-		s := o.Judge(judged())
+		s := must(ParseObjective(text)).Judge(judged())
 		require.Equal(t, pass, s.Pass, text)
 		require.Empty(t, s.Reason, text)
 		require.Equal(t, strings.ReplaceAll(text, " ", ""), s.Text)
@@ -80,20 +78,14 @@ func TestSharesOfSeveralNamesAreOfNames(t *testing.T) {
 }
 
 func TestAnObjectiveKeepsValueAndLimitInOneUnit(t *testing.T) {
-	o, err := ParseObjective("acquire.response.p99<5ms")
-	require.NoError(t, err)
-	s := o.Judge(judged())
+	s := must(ParseObjective("acquire.response.p99<5ms")).Judge(judged())
 	require.Equal(t, "ns", s.Unit)
 	require.EqualValues(t, 5*time.Millisecond, s.Limit)
 	require.InEpsilon(t, 990_000, s.Value, 0.001)
 }
 
 func TestAShareOfOperationsPassesByItsUpperBound(t *testing.T) {
-	objective := func(text string) Objective {
-		o, err := ParseObjective(text)
-		require.NoError(t, err)
-		return o
-	}
+	objective := func(text string) Objective { return must(ParseObjective(text)) }
 	of := func(errors, offered int64) *bench.Result {
 		return &bench.Result{Totals: bench.Totals{Errors: errors, Offered: offered}}
 	}
@@ -124,28 +116,21 @@ func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 		"handover.max<1h":    "no handover was measured",
 		"response.p99.9>1ns": "1 of 1000 samples",
 	} {
-		o, err := ParseObjective(text)
-		require.NoError(t, err, text)
-		s := o.Judge(judged())
+		s := must(ParseObjective(text)).Judge(judged())
 		require.Equal(t, reason == "", s.Pass, text)
 		require.Contains(t, s.Reason, reason, text)
 	}
 	r := judged()
 	r.Latency[bench.ResponseTime].Censored = 20
-	o, _ := ParseObjective("response.p99<1h")
-	require.False(t, o.Judge(r).Pass, "a lower bound meets no upper limit")
+	require.False(t, must(ParseObjective("response.p99<1h")).Judge(r).Pass, "a lower bound meets no upper limit")
 	r.Totals = bench.Totals{}
-	o, _ = ParseObjective("error_rate<1%")
-	require.Contains(t, o.Judge(r).Reason, "nothing was begun")
+	require.Contains(t, must(ParseObjective("error_rate<1%")).Judge(r).Reason, "nothing was begun")
 	r.Latency[bench.ResponseTime].HDR = ""
-	o, _ = ParseObjective("response.p75<1s")
-	require.Contains(t, o.Judge(r).Reason, "keeps no such percentile")
+	require.Contains(t, must(ParseObjective("response.p75<1s")).Judge(r).Reason, "keeps no such percentile")
 }
 
 func TestOverlapsOfARunThatWasNotAuditedAreNotJudged(t *testing.T) {
-	o, err := ParseObjective("overlaps==0")
-	require.NoError(t, err)
-	r := judged()
+	o, r := must(ParseObjective("overlaps==0")), judged()
 	require.True(t, o.Judge(r).Pass)
 	r.Safety.Unaudited = true
 	s := o.Judge(r)
@@ -191,64 +176,53 @@ func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
 }
 
 func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
-	closed := closedLoop()
-	open, shared := closedLoop(), closedLoop()
-	open.Rate = 10
-	shared.Dist, shared.Procs = bench.Uniform(), 2
-	for text, possible := range map[string][3]bool{ // closed, open, shared
-		"acquire.response.p99<1s": {false, true, false},
-		"wait.p99<1s":             {false, true, false},
-		"late_rate<1%":            {false, true, false},
-		"handover.p50<1s":         {false, false, true},
-		"handover_remote.max<1s":  {false, false, true},
-		"extend.p50<1s":           {},
-		"acquire.p99<1s":          {true, true, true},
-		"throughput>1":            {true, true, true},
+	load := func(op string, change func(*bench.Config)) bench.Config {
+		cfg := closedLoop()
+		require.NoError(t, cfg.Op.UnmarshalText([]byte(op)))
+		change(&cfg)
+		return cfg
+	}
+	is := func(*bench.Config) {}
+	held := func(c *bench.Config) { c.Hold = bench.Fixed(time.Millisecond) }
+	shared := func(procs int) func(*bench.Config) {
+		return func(c *bench.Config) { c.Dist, c.Procs = bench.Uniform(), procs }
+	}
+	loads := map[string]bench.Config{
+		"closed": load("acquire-release", is), "open": load("acquire-release", func(c *bench.Config) { c.Rate = 10 }), "held": load("acquire-release", held),
+		"shared": load("acquire-release", shared(2)), "one process": load("acquire-release", shared(1)),
+		"extending": load("mix:acquire-release=9,extend=1", is), "trying": load("mix:acquire-release=9,try=1", is), "holding": load("hold", held),
+	}
+	const cycling = "closed, open, held, shared, one process, extending, trying"
+	for text, c := range map[string]struct{ possible, lacking, needs string }{ // in these loads alone; what that one lacks
+		"acquire.response.p99<1s": {"open", "closed", "an open loop"},
+		"wait.p99<1s":             {"open", "closed", "an open loop"},
+		"late_rate<1%":            {"open", "closed", "an open loop"},
+		"handover.p50<1s":         {"shared, one process", "closed", "shared names"},
+		"handover_remote.max<1s":  {"shared", "one process", "--procs"},
+		"extend.p50<1s":           {"extending", "trying", "extends: --op mix:acquire-release=90,extend=10"},
+		"hold.p99<1s":             {"held", "closed", "locks that are held (--hold)"},
+		"acquire.p99<1s":          {cycling + ", holding", "", ""},
+		"overlaps==0":             {cycling, "holding", "an audit: --op hold has none"},
+		"throughput>1":            {cycling, "holding", "cycles: --op hold has none"},
+		"acquired_per_s<9":        {cycling, "holding", "cycles: --op hold has none"}, // it would pass, since nothing is measured
 	} {
-		o, err := ParseObjective(text)
-		require.NoError(t, err, text)
-		for i, cfg := range []bench.Config{closed, open, shared} {
-			err := o.Possible(cfg)
-			if require.Equal(t, possible[i], err == nil, "%s %d", text, i); err != nil {
+		for name, cfg := range loads {
+			err := must(ParseObjective(text)).Possible(cfg)
+			require.Equal(t, slices.Contains(strings.Split(c.possible, ", "), name), err == nil, "%s %s", text, name)
+			if name == c.lacking {
 				require.ErrorIs(t, err, bench.ErrConfig)
+				require.ErrorContains(t, err, "--slo "+text+" needs ")
+				require.ErrorContains(t, err, c.needs)
 			}
 		}
 	}
-	extending := closedLoop()
-	o, _ := ParseObjective("extend.p50<1s")
-	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,extend=1")))
-	require.NoError(t, o.Possible(extending))
-	require.NoError(t, extending.Op.UnmarshalText([]byte("mix:acquire-release=9,try=1")))
-	require.ErrorContains(t, o.Possible(extending), "needs extends: --op mix:acquire-release=90,extend=10")
-	o, _ = ParseObjective("hold.p99<1s")
-	require.EqualError(t, o.Possible(closed), "--slo hold.p99<1s needs locks that are held (--hold)")
-	held := closedLoop()
-	held.Hold = bench.Fixed(time.Millisecond)
-	require.NoError(t, o.Possible(held))
-	held.Op = bench.Hold
-	require.Error(t, o.Possible(held), "which measures no holds")
-	holding := closedLoop()
-	holding.Op = bench.Hold
-	o, _ = ParseObjective("overlaps==0")
-	require.NoError(t, o.Possible(closed))
-	require.EqualError(t, o.Possible(holding), "--slo overlaps==0 needs an audit: --op hold has none")
-	for _, text := range []string{"acquired_per_s<9", "throughput<9"} {
-		o, _ = ParseObjective(text)
-		require.NoError(t, o.Possible(closed))
-		require.ErrorContains(t, o.Possible(holding), text+" needs ", "it would pass, since nothing is measured")
-	}
-	shared.Procs = 1
-	o, _ = ParseObjective("handover_remote.p50<1s")
-	require.ErrorContains(t, o.Possible(shared), "--procs")
 }
 
 func TestAnObjectiveImpliesThatLocksAreHadAtTheRateAskedFor(t *testing.T) {
 	implied := func(cfg bench.Config, given ...string) (texts []string) {
 		var all []Objective
 		for _, text := range given {
-			o, err := ParseObjective(text)
-			require.NoError(t, err)
-			all = append(all, o)
+			all = append(all, must(ParseObjective(text)))
 		}
 		for _, o := range Implied(all, cfg) {
 			texts = append(texts, o.String())

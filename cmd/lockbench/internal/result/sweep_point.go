@@ -33,7 +33,7 @@ type SweepValue struct {
 type SweepPoint struct {
 	Setting map[string]string  `json:"setting"` // by SweepParam.Name
 	Impl    string             `json:"impl"`
-	Results []int              `json:"results"` // indices into Document.Results
+	Results Indices            `json:"results"`
 	Medians map[string]float64 `json:"medians"` // over the finished rounds, by figure; those that a round has
 	Valid   bool               `json:"valid"`   // all rounds are valid
 }
@@ -68,7 +68,7 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	}
 	for _, p := range s.Points {
 		for _, figure := range Swept {
-			if v, known := MustFigure(figure).Median(p.Of(results)); known {
+			if v, known := MustFigure(figure).Median(p.Results.Of(results)); known {
 				p.Medians[figure] = v
 			}
 		}
@@ -89,11 +89,12 @@ func (s *Sweep) results() (all []int) {
 	return all
 }
 
-// Of returns the results of the point.
-func (p SweepPoint) Of(results []*bench.Result) []*bench.Result { return pick(results, p.Results) }
+// Indices are places in Document.Results.
+type Indices []int
 
-func pick(results []*bench.Result, places []int) (picked []*bench.Result) {
-	for _, at := range places {
+// Of returns the results there.
+func (i Indices) Of(results []*bench.Result) (picked []*bench.Result) {
+	for _, at := range i {
 		picked = append(picked, results[at])
 	}
 	return picked

@@ -32,7 +32,7 @@ func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
 		Medians: map[string]float64{"offered_per_s": 50, "throughput": 20, "headline.p50": 100, "headline.p99": 200, "failure_rate": 0}, Valid: true,
 	}, s.Points[0])
 	require.False(t, s.Points[1].Valid)
-	require.Equal(t, []int{2, 3}, s.Points[2].Results)
+	require.Equal(t, Indices{2, 3}, s.Points[2].Results)
 	require.Equal(t, 85.0, s.Points[2].Medians["throughput"])
 }
 

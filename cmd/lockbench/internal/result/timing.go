@@ -35,15 +35,12 @@ var Timings = func() (all []Timing) {
 // Figure returns the figure of a statistic of the latency: pNN, mean, min or max.
 func (t Timing) Figure(statistic string) (Figure, error) {
 	samples := int64(1)
-	var of func(*bench.Summary) reading // of a non-empty summary
-	switch statistic {
-	case "mean":
-		of = func(s *bench.Summary) reading { return reading{value: s.Mean, atLeast: s.Censored > 0} }
-	case "min":
-		of = func(s *bench.Summary) reading { return reading{value: float64(s.Min)} }
-	case "max":
-		of = func(s *bench.Summary) reading { return reading{value: float64(s.Max), atLeast: s.Censored > 0} }
-	default:
+	of := map[string]func(*bench.Summary) reading{ // of a non-empty summary
+		"mean": func(s *bench.Summary) reading { return reading{value: s.Mean, atLeast: s.Censored > 0} },
+		"min":  func(s *bench.Summary) reading { return reading{value: float64(s.Min)} },
+		"max":  func(s *bench.Summary) reading { return reading{value: float64(s.Max), atLeast: s.Censored > 0} },
+	}[statistic]
+	if of == nil {
 		text, ok := strings.CutPrefix(statistic, "p")
 		p, err := strconv.ParseFloat(text, 64)
 		if !ok || err != nil || !(p > 0 && p < 100) {

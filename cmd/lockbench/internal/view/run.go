@@ -61,7 +61,8 @@ func (b *Blocks) result(r *bench.Result, latencies Table, traits map[string]Trai
 	f.add(true, "overlaps %s", audited(r, r.Safety.Overlaps))
 	f.add(result.Audited(r) || r.Holding != nil, "lost validity %s", units.Number(t.LostValidity)) // else it has no locks
 	b.Line("%s", f.text())
-	b.when(t.Fenced > 0, "%s", fencesText(r))
+	trips := result.MustFigure("fence_second_trip_rate")
+	b.when(t.Fenced > 0, "fences %s  fence violations %s  %s %s", units.Number(cmp.Or(t.Fences, t.Fenced)), audited(r, r.Safety.FenceViolations), trips.Label, trips.Text(r))
 	b.Table(latencies)
 	if s := r.Latency[bench.ResponseTime]; s != nil {
 		b.when(s.Censored > 0, "response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
@@ -98,13 +99,6 @@ func (f facts) text() string { return strings.Join(f, "  ") }
 // audited writes how many violations the audit found.
 func audited(r *bench.Result, violations int64) string {
 	return either(result.Audited(r), units.Number(violations), "not audited")
-}
-
-// fencesText writes the number of fencing tokens, what the audit found and their cost.
-func fencesText(r *bench.Result) string {
-	trips := result.MustFigure("fence_second_trip_rate")
-	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(cmp.Or(r.Totals.Fences, r.Totals.Fenced)), audited(r, r.Safety.FenceViolations),
-		trips.Label, trips.Text(r))
 }
 
 // partOf writes a count and its share of all.

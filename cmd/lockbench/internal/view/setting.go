@@ -14,20 +14,24 @@ import (
 // flags that a sweep varied.
 func workload(doc result.Document) []string {
 	c := doc.Config
-	parts := []string{mastersText(c)}
-	if doc.Sweeps("masters") || doc.Sweeps("groups") {
-		parts[0] = "up to " + parts[0]
+	masters := either(len(c.Masters) == 1, "1 master", fmt.Sprintf("%d masters", len(c.Masters))) + either(c.Groups > 1, fmt.Sprintf(" in %d groups", c.Groups), "")
+	of := strings.TrimSuffix(string(c.Target)+", "+c.Server, ", ")
+	parts := []string{fmt.Sprintf("%s%s (%s)", either(doc.Sweeps("masters") || doc.Sweeps("groups"), "up to ", ""), masters, of)}
+	workers := either(c.Procs > 1, fmt.Sprintf("%d processes x ", c.Procs), "") + fmt.Sprintf("%d workers", c.Workers)
+	if doc.Open() && !doc.Sweeps("rate") {
+		workers = fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), cmp.Or(c.Arrivals, bench.ArrivalsPoisson), workers)
 	}
-	if doc.Sweeps("rate") {
-		c.Rate = 0
+	keys := either(c.Dist == (bench.Dist{}), "own", fmt.Sprintf("%d %s", c.Keys, c.Dist))
+	if c.Op == bench.Hold {
+		keys = fmt.Sprintf("%d to hold", c.Keys)
 	}
 	add := func(flag, format string, args ...any) {
 		if !doc.Sweeps(flag) && (len(c.Loads) == 0 || flag == "ttl") { // each table names its load
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	add("workers", "%s", workersText(c))
-	add("keys", "keys %s", keysText(c))
+	add("workers", "%s", workers)
+	add("keys", "keys %s", keys)
 	add("hold", "hold %s", c.Hold)
 	add("ttl", "ttl %s", c.TTL)
 	if c.Fencing {
@@ -54,30 +58,6 @@ func contention(c bench.Config) string {
 		return callers + " contend for " + names
 	}
 	return callers + " of one process contend for " + names
-}
-
-func mastersText(c result.Config) string {
-	s := either(len(c.Masters) == 1, "1 master", fmt.Sprintf("%d masters", len(c.Masters))) + either(c.Groups > 1, fmt.Sprintf(" in %d groups", c.Groups), "")
-	return s + " (" + strings.TrimSuffix(string(c.Target)+", "+c.Server, ", ") + ")"
-}
-
-func workersText(c result.Config) string {
-	s := either(c.Procs > 1, fmt.Sprintf("%d processes x ", c.Procs), "") + fmt.Sprintf("%d workers", c.Workers)
-	if c.Rate > 0 {
-		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), cmp.Or(c.Arrivals, bench.ArrivalsPoisson), s)
-	}
-	return s
-}
-
-// keysText writes the number and the distribution of lock names.
-func keysText(c result.Config) string {
-	switch {
-	case c.Op == bench.Hold:
-		return fmt.Sprintf("%d to hold", c.Keys)
-	case c.Dist == (bench.Dist{}):
-		return "own"
-	}
-	return fmt.Sprintf("%d %s", c.Keys, c.Dist)
 }
 
 // surroundings shows the masters, the machine and the tool.

@@ -48,7 +48,7 @@ func pointsTable(doc result.Document) Table {
 		t.column(param.Name, func(i int) string { return points[i].Setting[param.Name] })
 	}
 	t.column("impl", func(i int) string { return points[i].Impl })
-	t.figures(doc, "", func(i int) []*bench.Result { return points[i].Of(doc.Results) }, swept(doc)...)
+	t.figures(doc, "", func(i int) []*bench.Result { return points[i].Results.Of(doc.Results) }, swept(doc)...)
 	t.column("", func(i int) string { return pointRemark(doc, points[i]) })
 	return t
 }
@@ -59,7 +59,7 @@ func pointRemark(doc result.Document, p result.SweepPoint) string {
 		return "not valid"
 	}
 	var missed []string
-	for _, j := range judged(p.Of(doc.Results)) {
+	for _, j := range judged(p.Results.Of(doc.Results)) {
 		if j.passed < j.rounds {
 			missed = append(missed, j.Text)
 		}
@@ -90,7 +90,7 @@ func (b *Blocks) growth(doc result.Document) {
 		for i, impl := range doc.Config.Impls {
 			line := Series{Name: impl, Color: i, Dots: true}
 			for _, p := range points {
-				if v, has := f.Median(p.Of(doc.Results)); p.Impl == impl && has {
+				if v, has := f.Median(p.Results.Of(doc.Results)); p.Impl == impl && has {
 					line.X, line.Y = append(line.X, at(p)), append(line.Y, v)
 				}
 			}
@@ -120,7 +120,7 @@ func ratesTable(doc result.Document, h result.HighestRate) Table {
 	t := Table{Heads: append(append([]string{"rate/s"}, doc.Config.SLO...), h.Impl), Remarks: 1}
 	for _, tried := range h.Rates {
 		row := cells(units.In(bench.UnitCount, tried.RatePerS))
-		for _, j := range judged(tried.Of(doc.Results)) {
+		for _, j := range judged(tried.Results.Of(doc.Results)) {
 			verdict, class := "not judged", Bad
 			switch {
 			case 2*j.passed > j.rounds:
@@ -133,7 +133,7 @@ func ratesTable(doc result.Document, h result.HighestRate) Table {
 		for len(row) <= len(doc.Config.SLO) {
 			row = append(row, Cell{Text: units.None})
 		}
-		t.Rows = append(t.Rows, append(row, rateCell(tried, tried.Of(doc.Results))))
+		t.Rows = append(t.Rows, append(row, rateCell(tried, tried.Results.Of(doc.Results))))
 	}
 	return t
 }
