@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,17 +9,6 @@ import (
 
 	"muxlock/bench"
 )
-
-func TestDocumentDescribesThisProgramAndMachine(t *testing.T) {
-	d := NewDocument(Config{}, nil)
-	require.Equal(t, SchemaVersion, d.SchemaVersion)
-	require.NotEmpty(t, d.Tool.Go)
-	require.NotEmpty(t, d.Env.Kernel)
-	require.Positive(t, d.Env.CPUs)
-	b, err := json.Marshal(d)
-	require.NoError(t, err)
-	require.NotContains(t, string(b), "null")
-}
 
 // written is what WriteBench makes of results, measured on another machine.
 func written(t *testing.T, cfg Config, results ...*bench.Result) string {
@@ -75,37 +63,29 @@ func TestARunThatShowsNothingIsLeftOutWithTheReason(t *testing.T) {
 	}
 }
 
-func TestEveryLoadHasABenchmarkNameOfItsOwn(t *testing.T) {
+func TestEveryLoadAndSettingHasABenchmarkNameOfItsOwn(t *testing.T) {
 	var many bench.Op
 	require.NoError(t, many.UnmarshalText([]byte("many:5")))
-	for want, cfg := range map[string]bench.Config{
-		"":                                   {Keys: 1000},
-		"/op=many:5":                         {Op: many},
-		"/keys=4/op=hold":                    {Op: bench.Hold},
-		"/dist=uniform/keys=4":               {Dist: bench.Uniform()},
-		"/dist=zipf:0.9/keys=4":              {Dist: bench.Zipf(0.9)},
-		"/rate=0.5":                          {Rate: 0.5},
-		"/rate=1500000":                      {Rate: 1.5e6},
-		"/dist=uniform/keys=4/op=try/rate=7": {Dist: bench.Uniform(), Op: bench.Try, Rate: 7},
+	for want, c := range map[string]struct {
+		bench.Config
+		setting map[string]string
+	}{
+		"masters=5/workers=4":                                   {bench.Config{Keys: 1000}, nil},
+		"masters=5/workers=4/op=many:5":                         {bench.Config{Op: many}, nil},
+		"masters=5/workers=4/keys=4/op=hold":                    {bench.Config{Op: bench.Hold}, nil},
+		"masters=5/workers=4/dist=uniform/keys=4":               {bench.Config{Dist: bench.Uniform()}, nil},
+		"masters=5/workers=4/dist=zipf:0.9/keys=4":              {bench.Config{Dist: bench.Zipf(0.9)}, nil},
+		"masters=5/workers=4/rate=0.5":                          {bench.Config{Rate: 0.5}, nil},
+		"masters=5/workers=4/rate=1500000":                      {bench.Config{Rate: 1.5e6}, nil},
+		"masters=5/workers=4/dist=uniform/keys=4/op=try/rate=7": {bench.Config{Dist: bench.Uniform(), Op: bench.Try, Rate: 7}, nil},
+		"masters=5/workers=4/rate=2k":                           {bench.Config{Rate: 1000}, map[string]string{"rate": "2k"}},
+		"masters=5/workers=4/dist=own":                          {bench.Config{Dist: bench.Uniform()}, map[string]string{"dist": "own", "masters": "5", "workers": "4"}},
+		"masters=5/workers=4/procs=1":                           {bench.Config{}, map[string]string{"procs": "1"}},
+		"masters=5/workers=4/hold=exp:1ms/keys=10":              {bench.Config{}, map[string]string{"keys": "10", "hold": "exp:1ms"}},
+		"masters=5/workers=4/hold=file:_my_files_h.txt":         {bench.Config{}, map[string]string{"hold": "file:/my files/h.txt"}},
 	} {
-		require.Contains(t, written(t, Config{Settings: Settings{Config: cfg}}, benched()), "\nBenchmarkCycle/impl=muxlock/masters=5/workers=4"+want+"-8\t")
-	}
-	swept := benched()
-	swept.Setting = map[string]string{"rate": "2k"}
-	require.Contains(t, written(t, Config{Settings: Settings{Config: bench.Config{Rate: 1000}}}, swept), "/workers=4/rate=2k-8\t")
-	swept.Setting = map[string]string{"dist": "own"}
-	require.Contains(t, written(t, Config{Settings: Settings{Config: bench.Config{Dist: bench.Uniform()}}}, swept), "/workers=4/dist=own-8\t")
-}
-
-func TestEverySettingOfASweepHasABenchmarkNameOfItsOwn(t *testing.T) {
-	r := benched()
-	for want, setting := range map[string]map[string]string{
-		"masters=5/workers=4":                           {"masters": "5", "workers": "4"},
-		"masters=5/workers=4/procs=1":                   {"procs": "1"},
-		"masters=5/workers=4/hold=exp:1ms/keys=10":      {"keys": "10", "hold": "exp:1ms"},
-		"masters=5/workers=4/hold=file:_my_files_h.txt": {"hold": "file:/my files/h.txt"},
-	} {
-		r.Setting = setting
-		require.Contains(t, written(t, Config{}, r), "\nBenchmarkCycle/impl=muxlock/"+want+"-8\t")
+		r := benched()
+		r.Setting = c.setting
+		require.Contains(t, written(t, Config{Settings: Settings{Config: c.Config}}, r), "\nBenchmarkCycle/impl=muxlock/"+want+"-8\t")
 	}
 }

@@ -18,10 +18,7 @@ func TestObjectivesAreShownWithTheirVerdicts(t *testing.T) {
 		{Text: "cycle.p99.9<1s", Reason: "too few"},
 	}
 	doc := resulttest.Document(r)
-	doc.Config.Impls, doc.Config.SLO = []string{"muxlock"}, nil
-	for _, s := range r.SLO {
-		doc.Config.SLO = append(doc.Config.SLO, s.Text)
-	}
+	doc.Config.Impls = []string{"muxlock"}
 	for _, command := range []string{"run", "compare"} {
 		text := shown(t, command, doc)
 		require.Regexp(t, `(?m)^SLO  acquire.response.p99<5ms +3.10ms +PASS$`, text)
@@ -39,7 +36,6 @@ func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
 		results = append(results, r)
 	}
 	doc := resulttest.Document(results...)
-	doc.Config.SLO = []string{"cycle.p50<5ms"}
 	text := func() string { return shown(t, "compare", doc) }
 	require.Regexp(t, `(?m)^SLO  muxlock  cycle.p50<5ms  2.00ms  MISSED \(met in 2 of 3 rounds\)$`, text())
 	results[2].SLO[0].AtLeast = true

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
@@ -43,38 +42,4 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 
 	doc.Sweep.Points = doc.Sweep.Points[:2]
 	require.Empty(t, charts(doc), "one place is no curve")
-}
-
-func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
-	var doc result.Document
-	for round := range 2 {
-		for _, workers := range []string{"1", "8"} {
-			r := resulttest.Result("a", 1+round, 1000)
-			r.Setting = map[string]string{"workers": workers}
-			if workers == "8" {
-				r.Invalidate(bench.ReasonRate, "by "+string(rune('1'+round)))
-				r.Totals.Outlived = 50
-				r.ErrorSamples = []string{"acquire: closed"}
-				r.Safety = bench.Safety{Overlaps: 1, FenceViolations: 1}
-			}
-			doc.Results = append(doc.Results, r)
-		}
-	}
-	doc.Results[0].Invalidate(bench.ReasonRate, "by 3")
-	var b Blocks
-	b.warnings(doc)
-	var lines []string
-	for _, block := range b {
-		if block.Bad {
-			lines = append(lines, block.Line)
-		}
-	}
-	require.ElementsMatch(t, []string{
-		"SAFETY VIOLATION a  workers=8: two held one lock: 1 times (in 2 rounds)",
-		"SAFETY VIOLATION a  workers=8: a fence was not larger than the one before: 1 times (in 2 rounds)",
-		"ERROR a  workers=8: acquire: closed (in 2 rounds)",
-		"NOT VALID a  workers=1: rate not met: by 3",
-		"NOT VALID a  workers=8: rate not met: by 1 (in 2 rounds)",
-		"WARNING a  workers=8: locks outlasted their validity before they were released: 50 (10.0%) (in 2 rounds)",
-	}, lines)
 }
