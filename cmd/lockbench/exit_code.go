@@ -113,7 +113,7 @@ func judgeObjectives(results []*bench.Result) error {
 		for _, s := range r.SLO {
 			switch {
 			case s.Reason == "" && !s.Pass:
-				return usage.Exitf(exitMissed, "missed: %s round %d: %s", nameOf(r), r.Round, view.Judged(s))
+				return usage.Exitf(exitMissed, "missed: %s round %d: %s: %s", nameOf(r), r.Round, s.Text, units.Median(s.Unit, []units.Value{{V: s.Value, AtLeast: s.AtLeast}}))
 			case s.Reason != "" && unjudged == nil:
 				unjudged = usage.Exitf(exitNotValid, "not judged: %s round %d: %s: %s", nameOf(r), r.Round, s.Text, s.Reason)
 			}

@@ -99,6 +99,7 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 		require.Contains(t, pages[c.doc], c.want, c.doc)
 	}
 	require.NotContains(t, pages["nothing"], "<figure>")
+	require.NotContains(t, pages["nothing"], "run is valid")
 	require.NotContains(t, pages["zeros"], "<figure>", "a chart of zeros")
 	require.NotContains(t, pages["closed"], "--rate shows it", "is for a terminal")
 }

@@ -91,6 +91,7 @@ func TestAShareOfOperationsPassesByItsUpperBound(t *testing.T) {
 	}
 	o := objective("error_rate<=1%")
 	require.EqualValues(t, 299, o.Samples())
+	require.EqualValues(t, 1000, objective("response.p99<1s").Samples())
 	require.EqualValues(t, 1<<62, objective("error_rate<=1e-300").Samples(), "more than any run has")
 	require.True(t, o.Judge(of(0, 299)).Pass)
 	few := o.Judge(of(0, 298))
@@ -130,7 +131,9 @@ func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 }
 
 func TestOverlapsOfARunThatWasNotAuditedAreNotJudged(t *testing.T) {
+	require.True(t, must(ParseObjective("fence_violations==0")).OfAudit())
 	o, r := must(ParseObjective("overlaps==0")), judged()
+	require.True(t, o.OfAudit())
 	require.True(t, o.Judge(r).Pass)
 	r.Safety.Unaudited = true
 	s := o.Judge(r)

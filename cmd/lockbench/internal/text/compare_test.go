@@ -58,7 +58,7 @@ func loads(rounds int) result.Document {
 func compared(t *testing.T, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	traits := map[string]view.Trait{"polls": {Polls: true}, "one": {Single: true}}
+	traits := map[string]view.Trait{"polls": {Polls: true}, "slow": {Polls: true}, "one": {Single: true}}
 	require.NoError(t, text.Write(&b, view.New(doc, traits, ""), false))
 	return b.String()
 }
@@ -68,7 +68,7 @@ func TestAComparisonSaysWhatItFoundAndWhyARivalIsAhead(t *testing.T) {
 	for _, want := range []string{
 		"64 callers, each with a name of its own: nothing contends; medians of 6 rounds",
 		"4 processes of 4 callers contend for one name; medians of 6 rounds",
-		"one caller: cycles/s", "time held", "8.00x [8.00..8.01]",
+		"one caller: cycles/s", "time held", "8.00x [8.00..8.01]", "undecided: 1.00x [1.00..1.00]",
 		"own names: muxlock makes 8.00x the cycles of polls, the next over all masters, and 1.50x for a lone caller",
 		"one name: one acquire in a hundred waits 35.0ms or longer, with polls, the next over all masters, 1.05s",
 		"a lower p50 of polls: callers poll, and the last holder mostly wins again while the others sleep",

@@ -13,7 +13,7 @@ import (
 
 func TestARunShowsWhatItHas(t *testing.T) {
 	held := func(r *bench.Result, doc *result.Document) {
-		r.ThroughputPerS, r.Totals.Fenced, r.Safety.Unaudited = 0, 20, true
+		r.ThroughputPerS, r.Totals.Fenced, r.Safety.Unaudited, doc.Config.Op, doc.Config.Keys = 0, 20, true, bench.Hold, 1000
 		r.Holding = &bench.Holding{Wanted: 1000, Held: 998, Lost: 3, CommandsPerRound: 111}
 	}
 	totals := func(t bench.Totals) func(*bench.Result, *result.Document) {
@@ -39,7 +39,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 			r.ErrorSamples = []string{"it broke\nbadly"}
 		}, "SAFETY VIOLATION muxlock: two held one lock: 3 times|SAFETY VIOLATION muxlock: a fence was not|fences 400 fence violations 2 fences that took a second round trip 1.50%|" +
 			"NOT VALID muxlock: rate not met|ERROR muxlock: it broke; badly|~3.00ms", "~2.00ms"}, // 5 of 500 samples lie beyond p99
-		"held":   {held, "998 of 1,000 locks held for 5.0s lost 3|111 commands a batch|overlaps not audited lost validity|fences 20 fence violations not audited", "cycles/s|overlaps 0|fence violations 0|a cycle "},
+		"held":   {held, "keys 1000 to hold|998 of 1,000 locks held for 5.0s lost 3|111 commands a batch|overlaps not audited lost validity|fences 20 fence violations not audited", "cycles/s|overlaps 0|fence violations 0|a cycle "},
 		"raw":    {func(r *bench.Result, doc *result.Document) { r.Safety.Unaudited = true }, "overlaps not audited", "overlaps 0|lost validity"},
 		"fences": {totals(bench.Totals{Fenced: 699, Fences: 904}), "fences 904 fence violations 0", ""},
 		"empty": {func(r *bench.Result, doc *result.Document) {
@@ -161,8 +161,10 @@ func TestAFaultIsShownBesideAllOtherSeconds(t *testing.T) {
 		{Spec: "delay:3:5ms", FromS: 0, ToS: 7},
 	}
 	doc := resulttest.Document(r)
+	doc.Config.Faults = []string{"stop:1@2s-4s", "flush:2@4.5s"}
 	for _, command := range []string{"run", "compare"} {
 		text := flat(shown(t, command, doc))
+		require.Contains(t, text, "faults: stop:1@2s-4s, flush:2@4.5s ")
 		require.Contains(t, text, "stop:1@2s-4s: 150/s p99 150µs in it; 850/s p99 900µs in all other seconds ") // of a second without operations nothing is known
 		require.Contains(t, text, "flush:2@4.5s: 800/s p99 800µs in it; 200/s p99 550µs in all other seconds ")
 		require.Contains(t, text, "delay:3:5ms: 500/s p99 800µs in it; -/s p99 - in all other seconds")

@@ -51,7 +51,7 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 	stalled := run(9_100_000, false)
 	stalled.Client.Stall = resulttest.Summary(100_000_000)
 	doc := resulttest.Document(run(4_100_000, true), run(4_200_000, true), late, lagged, stalled, few)
-	doc.Config.SLO = []string{"response.p99<5ms", "failure_rate<=1%"}
+	doc.Config.SLO, doc.Config.Rate = []string{"response.p99<5ms", "failure_rate<=1%"}, 1000
 	tried := func(rate float64, outcome result.Outcome, runs []result.Outcome, results ...int) result.RateTried {
 		return result.RateTried{RatePerS: rate, Outcome: outcome, Runs: runs, Results: results}
 	}
@@ -94,4 +94,5 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 		require.Contains(t, flat(text), want)
 	}
 	require.NotContains(t, text, "NOT VALID", "the rates have the reasons")
+	require.NotContains(t, text, "at most 64 workers", "no rate is that of all")
 }

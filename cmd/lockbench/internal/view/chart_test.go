@@ -22,6 +22,7 @@ func TestALowerBoundIsDrawnAsOne(t *testing.T) {
 	}
 	require.True(t, charts[1].Series[1].Dots)
 
+	require.Empty(t, Picture(resulttest.Document(resulttest.Result("muxlock", 1, 0))))
 	var b Blocks
 	b.charts(charts...)
 	require.Len(t, b[0].Charts, 1, "a chart of zeros says nothing")

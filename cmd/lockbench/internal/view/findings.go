@@ -131,14 +131,6 @@ func judged(results []*bench.Result) (all []judgement) {
 	return all
 }
 
-// Judged writes an objective and its measured value.
-func Judged(s bench.SLO) string {
-	if s.Reason != "" {
-		return s.Text + ": " + s.Reason
-	}
-	return s.Text + ": " + units.AtLeast(units.In(s.Unit, s.Value), s.AtLeast)
-}
-
 // warnings shows the doubts about the results, by implementation and setting: each kind once, since only details differ.
 func (b *Blocks) warnings(doc result.Document) {
 	type doubt struct{ what, name, kind string }
