@@ -93,7 +93,10 @@ func (b *Blocks) details(doc result.Document) {
 	b.charts(latencies(doc)...)
 	var all []Chart
 	for round := 1; round <= doc.Config.Rounds; round++ {
-		results := result.Where(doc.Results, func(r *bench.Result) bool { return r.Round == round })
+		var results []*bench.Result
+		for _, impl := range doc.Config.Impls {
+			results = append(results, result.Where(doc.Results, func(r *bench.Result) bool { return r.Impl == impl && r.Round == round })...)
+		}
 		all = append(all, overTime(fmt.Sprintf(", round %d", round), doc.Config.Impls, results...)...)
 	}
 	b.charts(all...)
