@@ -74,12 +74,12 @@ func TestARunIsMadeAsLongAsItsObjectivesNeed(t *testing.T) {
 	for _, c := range []struct {
 		rate, seconds float64
 		n             int64
-		results       []int
+		results       result.Indices
 		outcome       result.Outcome
 	}{
-		{1000, 2, 1, []int{0, 1, 2}, result.RateMet},
-		{200, 6, 1, []int{0, 1, 2}, result.RateMet},
-		{200, 6, 2, []int{0}, result.RateTooFew}, // fewer operations than offered
+		{1000, 2, 1, result.Indices{0, 1, 2}, result.RateMet},
+		{200, 6, 1, result.Indices{0, 1, 2}, result.RateMet},
+		{200, 6, 2, result.Indices{0}, result.RateTooFew}, // fewer operations than offered
 		{15, 0, 1, nil, result.RateTooFew},       // a run would take 80 s
 		{1e-300, 0, 1, nil, result.RateTooFew},   // longer than a time.Duration can tell
 	} {
