@@ -80,8 +80,8 @@ func TestARunIsMadeAsLongAsItsObjectivesNeed(t *testing.T) {
 		{1000, 2, 1, result.Indices{0, 1, 2}, result.RateMet},
 		{200, 6, 1, result.Indices{0, 1, 2}, result.RateMet},
 		{200, 6, 2, result.Indices{0}, result.RateTooFew}, // fewer operations than offered
-		{15, 0, 1, nil, result.RateTooFew},       // a run would take 80 s
-		{1e-300, 0, 1, nil, result.RateTooFew},   // longer than a time.Duration can tell
+		{15, 0, 1, nil, result.RateTooFew},                // a run would take 80 s
+		{1e-300, 0, 1, nil, result.RateTooFew},            // longer than a time.Duration can tell
 	} {
 		tried, results := tried(t, c.rate, c.n)
 		require.Equal(t, c.outcome, tried.Outcome, c.rate)

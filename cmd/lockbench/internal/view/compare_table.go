@@ -102,8 +102,8 @@ func (b *Blocks) details(doc result.Document) {
 	b.charts(all...)
 }
 
-// against is a column of ratios of that figure to the reference: of a latency, how many times that of the reference it is; of
-// a rate, how many times of it the reference has. So in both the reference is ahead above 1.
+// against is a column of ratios of a figure. A latency is divided by that of the reference, a rate divides that of the reference.
+// Above 1 the reference is ahead.
 type against string
 
 const (

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -17,16 +18,10 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 				continue
 			}
 			shown[f.Spec] = true
-			var in, other []second
-			for _, s := range all {
-				if s.hit(f.Spec) {
-					in = append(in, s)
-				} else {
-					other = append(other, s)
-				}
-			}
+			in := result.Where(all, func(s second) bool { return s.hit(f.Spec) })
+			others := result.Where(all, func(s second) bool { return !s.hit(f.Spec) })
 			crash := either(f.Kind == bench.Crash, "; what the killed process did since its last report, up to 1s, is not counted", "")
-			b.Line("%s%s: %s in it; %s in all other seconds%s", name, f.Spec, speed(in), speed(other), crash)
+			b.Line("%s%s: %s in it; %s in all other seconds%s", name, f.Spec, speed(in), speed(others), crash)
 		}
 	}
 }
