@@ -29,9 +29,8 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load plan.Flags     // of the measurement
-	run  *pflag.FlagSet // flags of load; advise offers only a few of them
-	from string         // a file of engine.Measurements
+	load plan.Flags // of the measurement
+	from string     // a file of engine.Measurements
 	hold bench.Span
 	ask  sizing.Ask
 }
@@ -58,13 +57,13 @@ Exit codes: 3 --rto allows less than is needed, 5 the measurement is not valid o
 		Args: usage.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
-	f.run = pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.load.Declare(f.run, adviseImpl, 1, few...)
-	plan.Preset(f.run, map[string]string{
+	run := pflag.NewFlagSet("", pflag.ContinueOnError) // advise offers only a few of its flags
+	f.load.Declare(run, adviseImpl, 1, few...)
+	plan.Preset(run, map[string]string{
 		"workers": "8", "think": "exp:15ms", "hold": "1ms", "warmup": "1s", "duration": "20s",
 		"probe-every": "10ms", // 20 s make as many rows as a result keeps
 	})
-	plan.Borrow(cmd.Flags(), f.run, measuredBy...)
+	plan.Borrow(cmd.Flags(), run, measuredBy...)
 	plan.Declare(cmd.Flags(), plan.OfAdvice, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.from, "from", "", "size from this file, the JSON of engine.Engine.Measured")
 		fs.Var(plan.Span{Span: &f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, lognormal:50ms,1, file:PATH with a duration on each line (default: as measured)")
@@ -73,7 +72,7 @@ Exit codes: 3 --rto allows less than is needed, 5 the measurement is not valid o
 		fs.Lookup("rto").DefValue = ""
 		fs.DurationVar(&f.ask.Pause, "pause", 0, "a pause of the holder to survive, even if none so long was seen")
 	})
-	plan.Borrow(cmd.Flags(), f.run, "output")
+	plan.Borrow(cmd.Flags(), run, "output")
 	return cmd
 }
 
@@ -82,7 +81,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd, args, file); err != nil {
 		return err
 	}
-	out, err := open(cmd, f.load.Output, few)
+	out, err := open(cmd, f.load.Output)
 	if err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func (f *adviseFlags) measured(cmd *cobra.Command, file string) (doc *result.Doc
 		err = errGroups
 	default:
 		m, err = sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
-		m.Fencing, m.MaxTTL = doc.Config.Fencing, plan.MaxTTL(doc.Config)
+		m.Fencing, m.MaxTTL = doc.Config.Fencing, plan.MaxTTL(doc.Config.Settings)
 	}
 	return doc, m, err
 }
@@ -126,16 +125,13 @@ var errGroups = errors.New("is of several groups of masters, and advice needs on
 
 // measure runs a light load.
 func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
-	p, err := f.load.Plan(cmd.Name(), f.run)
+	p, err := f.load.Plan(cmd.Name())
 	if err != nil {
 		return nil, err
 	}
-	if p.Duration < adviseLeast || p.Duration > longestWatch {
-		return nil, usage.Errorf("--duration must be %s to %s, got %s", adviseLeast, longestWatch, p.Duration)
-	}
 	ctx := cmd.Context()
 	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Warmup+p.Duration)
-	doc, err := session.Measure(ctx, p, cmd.ErrOrStderr(), session.Rounds(p))
+	doc, err := session.Measure(ctx, p, cmd.ErrOrStderr(), nil)
 	if doc == nil || len(doc.Results) == 0 {
 		return nil, interruptedOr(ctx, err)
 	}
@@ -146,11 +142,11 @@ func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
 // since the process ran elsewhere.
 func fromProcess(file string) (*result.Document, sizing.Measured, error) {
 	p, err := sizing.ReadProcess(file)
+	if err == nil && p.Groups > 1 {
+		err = errGroups
+	}
 	if err != nil {
 		return nil, sizing.Measured{}, err
-	}
-	if p.Groups > 1 {
-		return nil, sizing.Measured{}, errGroups
 	}
 	doc := result.NewDocument(result.Config{
 		Settings: result.Settings{Impls: []string{adviseImpl}, Rounds: 1, Engine: result.Engine{Fencing: p.Fencing}},
@@ -200,25 +196,19 @@ func missed(a *result.Advice) error {
 // check checks f.ask, and where the measurement is from.
 func (f *adviseFlags) check(cmd *cobra.Command, args []string, file string) error {
 	set, ask := cmd.Flags().Changed, &f.ask
-	anew := slices.IndexFunc(measuredBy, set)
-	switch {
-	case set("rto") && (ask.RTO < time.Millisecond || ask.RTO > longestRTO):
-		return usage.Errorf("--rto must be 1ms to %s, got %s", longestRTO, ask.RTO)
-	case ask.Pause < 0 || ask.Pause > longestHold:
-		return usage.Errorf("--pause must be 0s to %s, got %s", longestHold, ask.Pause)
-	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
-		return usage.Errorf("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
-	case len(args) == 1 && set("from"):
-		return usage.Errorf("--from reads %s, and %s was given, too: give one of them", f.from, args[0])
-	case file == "" && (len(args) == 1 || set("from")):
-		return usage.Errorf("the name of the file to size from is empty")
-	case file != "" && anew >= 0:
-		return usage.Errorf("--%s measures anew, %s was measured already: give one of them", measuredBy[anew], file)
-	case file == "" && !set("hold"):
-		return usage.Errorf("advise needs to know how long you hold locks: give --hold, or a measurement with holds (RESULT.json of lockbench run --hold, or --from of your process)")
-	}
+	given := len(args) == 1 || set("from")
+	anew := max(slices.IndexFunc(measuredBy, set), 0)
 	if set("hold") {
 		ask.Hold = &f.hold
 	}
-	return nil
+	return cmp.Or(
+		usage.Refuse(set("rto") && (ask.RTO < time.Millisecond || ask.RTO > longestRTO), "--rto must be 1ms to %s, got %s", longestRTO, ask.RTO),
+		usage.Refuse(ask.Pause < 0 || ask.Pause > longestHold, "--pause must be 0s to %s, got %s", longestHold, ask.Pause),
+		usage.Refuse(set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold), "--hold must be above 0 and at most %s, got %s", longestHold, f.hold),
+		usage.Refuse(f.load.Duration < adviseLeast || f.load.Duration > longestWatch, "--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.Duration),
+		usage.Refuse(len(args) == 1 && set("from"), "--from reads %s, and %s was given, too: give one of them", f.from, strings.Join(args, "")),
+		usage.Refuse(given && file == "", "the name of the file to size from is empty"),
+		usage.Refuse(given && set(measuredBy[anew]), "--%s measures anew, %s was measured already: give one of them", measuredBy[anew], file),
+		usage.Refuse(!given && !set("hold"), "advise needs to know how long you hold locks: give --hold, or a measurement with holds (RESULT.json of lockbench run --hold, or --from of your process)"),
+	)
 }

@@ -50,10 +50,7 @@ func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 	require.NotContains(t, stdout, "engine.Config{")
 	require.Contains(t, stderr, "missed: --rto 20ms allows a TTL of 0s at most, and ")
 
-	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "-o", "json")
-	require.Zero(t, code, stderr)
-	var doc result.Document
-	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	doc, _ := measured(t, "advise "+file+" --hold 20ms")
 	require.Len(t, doc.Results, 1)
 	require.Equal(t, 3, doc.Advice.Masters)
 	require.Equal(t, 10*time.Second, doc.Advice.Config.TTL)
@@ -88,10 +85,7 @@ func TestTheLastLineOfAnAdviceRunsAndCanFail(t *testing.T) {
 func TestAdviceOfLiveMasters(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "3s", "--hold", "exp:10ms", "--rto", "10m", "-o", "json")
-	requireMeasured(t, code, stderr)
-	var doc result.Document
-	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	doc, _ := measured(t, "advise --local 3 --duration 3s --hold exp:10ms --rto 10m")
 	require.Equal(t, "advise", doc.Config.Command)
 	require.Positive(t, doc.Results[0].Latency[bench.ValidityUsedTime].Count)
 	require.Equal(t, 30*time.Second, doc.Advice.Config.TTL, "up to MaxTTL")
@@ -104,28 +98,18 @@ func TestHelpOfAdviceHasTwelveFlags(t *testing.T) {
 	require.LessOrEqual(t, n, 12)
 }
 
-// The file may be gone or changed: the document has its samples.
+// The file may be gone or changed: the document has its samples, and so has each process.
 func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	holds := filepath.Join(dir, "holds.txt")
+	holds := filepath.Join(t.TempDir(), "holds.txt")
 	require.NoError(t, os.WriteFile(holds, []byte("# of last week\n1ms\n3ms\n1ms\n"), 0o600))
-	load := keep(t, "run", "--embedded", "3", "--workers", "16", "--hold", "file:"+holds, "--think", "file:"+holds, "--duration", "1s", "--warmup", "10ms")
-	procs := keep(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "4", "--hold", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
-	real := keepValid(t, words("run --local 3 --workers 16 --hold 1ms --duration 1s --warmup 10ms")...)
-	advice, stderr, code := lockbench(t, "advise", real, "--hold", "file:"+holds, "-o", "json")
-	require.Zero(t, code, stderr)
-	require.NoError(t, os.Remove(holds))
+	doc, _ := measured(t, "run --embedded 1 --impl noop --procs 2 --workers 4 --duration 300ms --warmup 10ms --hold file:"+holds+" --think file:"+holds)
+	require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples())
+	require.Equal(t, "file:"+holds, doc.Config.Hold.String())
+	require.GreaterOrEqual(t, doc.Results[0].Latency[bench.HoldTime].Min, int64(990*time.Microsecond))
 
-	for _, again := range []string{load, procs, keep(t, "run", "--config", load, "--seed", "9")} {
-		doc, err := result.ReadFile(again)
-		require.NoError(t, err)
-		require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples(), again)
-		require.Equal(t, "file:"+holds, doc.Config.Hold.String())
-		require.GreaterOrEqual(t, doc.Results[0].Latency[bench.HoldTime].Min, int64(990*time.Microsecond))
-	}
-	doc, err := result.Read(strings.NewReader(advice))
-	require.NoError(t, err)
+	load := keepValid(t, words("run --local 3 --workers 16 --hold 1ms --duration 1s --warmup 10ms")...)
+	doc, _ = measured(t, "advise "+load+" --hold file:"+holds)
 	require.Len(t, doc.Advice.Ask.Hold.Samples(), 3)
 	require.Equal(t, 3*time.Millisecond, doc.Advice.Hold.Took)
 }
@@ -133,46 +117,20 @@ func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	nothing := filepath.Join(dir, "nothing")
+	nothing, none := filepath.Join(dir, "nothing"), filepath.Join(dir, "none")
 	require.NoError(t, os.WriteFile(nothing, []byte(`{"schema_version":3,"tool":{"name":"lockbench"},"config":{},"results":[]}`), 0o600))
-	none := filepath.Join(dir, "none")
 	require.NoError(t, os.WriteFile(none, []byte(`{"version":1,"begin":"2026-11-22T15:00:00Z","span_ns":5000000000,"masters":["a:1","b:1","c:1"]}`), 0o600))
 	embedded := keep(t, "run", "--embedded", "3", "--workers", "64", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
-	few := keep(t, "run", "--embedded", "3", "--workers", "1", "--think", "50ms", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
-	for want, args := range map[string][]string{
-		"no result in which muxlock acquired anything":         {nothing},
-		"nothing was acquired":                                 {"--from", none},
-		"embedded masters: the speed means nothing":            {embedded},
-		"the measurement is not valid, measure again: too few": {few, "--hold", "1ms"},
+	for want, args := range map[string]string{
+		"no result in which muxlock acquired anything": nothing,
+		"nothing was acquired":                         "--from " + none,
+		"embedded masters: the speed means nothing":    embedded,
 	} {
-		stdout, stderr, code := lockbench(t, append([]string{"advise"}, args...)...)
+		stdout, stderr, code := lockbench(t, words("advise "+args)...)
 		require.Equal(t, exitNotValid, code, stderr)
 		require.Contains(t, stderr, want)
 		require.Empty(t, stdout)
 	}
-}
-
-// Nothing is assumed of holds.
-func TestAnAdviceWithoutHoldsSaysHowToGiveThem(t *testing.T) {
-	t.Parallel()
-	load := keep(t, words("run --embedded 3 --workers 8 --duration 1s --warmup 0s")...)
-	process := filepath.Join(t.TempDir(), "process")
-	require.NoError(t, os.WriteFile(process, []byte(`{"version":1,"span_ns":60000000000,"masters":["a:1"],"acquires":{"count":200,"buckets":[{"most_ns":1000000,"count":200}]}}`), 0o600))
-	for _, args := range [][]string{{load}, {"--from", process}, {}, {"--local", "3"}} {
-		stdout, stderr, code := lockbench(t, append([]string{"advise"}, args...)...)
-		require.Equal(t, exitUsage, code, stderr)
-		require.Contains(t, stderr, "give --hold, or ")
-		require.Empty(t, stdout)
-	}
-}
-
-func TestAdviseRefusesRunsOfSeveralSettings(t *testing.T) {
-	t.Parallel()
-	sweep := keep(t, "sweep", "--embedded", "3", "--param", "workers=2,4", "--duration", "300ms", "--warmup", "0s")
-	stdout, stderr, code := lockbench(t, "advise", sweep)
-	require.Equal(t, exitUsage, code, stderr)
-	require.Contains(t, stderr, sweep+": is of a sweep, and advice needs a run at one setting")
-	require.Empty(t, stdout)
 }
 
 // worked returns an engine's measurements of some work.
@@ -259,36 +217,43 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":3,"res`)
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
 	grouped := write("grouped", `{"version":1,"span_ns":5,"masters":["a:1","b:1"],"groups":2}`)
+	still := write("still", `{"version":1,"span_ns":60000000000,"masters":["a:1"],"acquires":{"count":200,"buckets":[{"most_ns":1000000,"count":200}]}}`)
+	swept := write("swept", `{"schema_version":3,"tool":{"name":"lockbench"},"config":{},"results":[],"sweep":{}}`)
 	lines, off := write("holds", "12ms # a\n8\n"), write("off", `{"version":0,"masters":null}`)
 	requireRefused(t, map[string]string{
 		"advise --hold file:" + lines:                    "line 2: ",
 		"advise --hold file:" + write("zeros", "0s\n0s"): "--hold must be above 0",
-		"advise --eps 0":                                 "unknown flag: --eps",
-		"advise --rto 0s":                                "--rto",
-		"advise --rto 48h":                               "--rto",
-		"advise --hold 0s":                               "--hold",
-		"advise --pause -1s":                             "--pause",
-		"advise --hold 2h":                               "--hold",
-		"advise --hold soon":                             "--hold",
-		"advise --waiters 2":                             "unknown flag: --waiters",
-		"advise --hold 1ms --duration 1ms":               "--duration",
-		"advise --hold 1ms --local 0":                    "--local",
-		"advise --hold 1ms --local 3 --masters a:1":      "--local",
-		"advise --hold 1ms -o bench":                     "-o",
-		"advise " + dir + "/missing":                     "missing",
-		"advise " + foreign:                              foreign,
-		"advise " + damaged:                              damaged,
-		"advise " + newer:                                newer,
-		"advise " + foreign + " --local 3":               "--local measures anew",
-		"advise " + foreign + " " + foreign:              "arg",
-		"advise --from " + dir + "/missing":              dir + "/missing: no such file",
-		"advise --from " + dir:                           "directory",
-		"advise --from=":                                 "the name of the file to size from is empty",
-		"advise --from " + newer:                         newer + ": is of version 0, and not 1: not what engine.Engine.Measured returns",
-		"advise --from " + grouped:                       grouped + ": is of several groups",
-		"advise --from " + off:                           "Config.Measure",
-		"advise --from " + off + " " + off:               "give one of them",
-		"advise --from " + off + " --duration 5s":        "--duration measures anew",
+		"advise":                                    "give --hold, or ",
+		"advise --local 3":                          "give --hold, or ",
+		"advise --from " + still:                    "give --hold, or ",
+		"advise " + swept:                           swept + ": is of a sweep, and advice needs a run at one setting",
+		"report " + damaged:                         damaged + " is cut off",
+		"advise --eps 0":                            "unknown flag: --eps",
+		"advise --rto 0s":                           "--rto",
+		"advise --rto 48h":                          "--rto",
+		"advise --hold 0s":                          "--hold",
+		"advise --pause -1s":                        "--pause",
+		"advise --hold 2h":                          "--hold",
+		"advise --hold soon":                        "--hold",
+		"advise --waiters 2":                        "unknown flag: --waiters",
+		"advise --hold 1ms --duration 1ms":          "--duration",
+		"advise --hold 1ms --local 0":               "--local",
+		"advise --hold 1ms --local 3 --masters a:1": "--local",
+		"advise --hold 1ms -o bench":                "-o",
+		"advise " + dir + "/missing":                "missing",
+		"advise " + foreign:                         foreign,
+		"advise " + damaged:                         damaged,
+		"advise " + newer:                           newer,
+		"advise " + foreign + " --local 3":          "--local measures anew",
+		"advise " + foreign + " " + foreign:         "arg",
+		"advise --from " + dir + "/missing":         dir + "/missing: no such file",
+		"advise --from " + dir:                      "directory",
+		"advise --from=":                            "the name of the file to size from is empty",
+		"advise --from " + newer:                    newer + ": is of version 0, and not 1: not what engine.Engine.Measured returns",
+		"advise --from " + grouped:                  grouped + ": is of several groups",
+		"advise --from " + off:                      "Config.Measure",
+		"advise --from " + off + " " + off:          "give one of them",
+		"advise --from " + off + " --duration 5s":   "--duration measures anew",
 	})
 	_, stderr, code := lockbench(t, "advise", "")
 	require.Equal(t, exitUsage, code)

@@ -23,7 +23,6 @@ import (
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/internal/usage"
 )
 
@@ -67,7 +66,21 @@ history.`,
   lockbench chaos --impl muxlock,redsync-rueidis
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
 		Args: usage.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := f.plan(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			says := fmt.Sprintf("chaos: seed %d draws %d faults", p.Seed, len(p.Faults))
+			return execute(cmd, p, procedure{says: says, complete: func(doc *result.Document) (err error) {
+				for _, r := range doc.Results {
+					if r.Safety.Violated() {
+						err = errors.Join(err, writeHistory(p.Settings.History, r))
+					}
+				}
+				return err
+			}})
+		},
 	}
 	f.declare(cmd.Flags())
 	return cmd
@@ -100,38 +113,36 @@ var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
 
 // plan checks the command line and draws the faults.
 func (f chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
-	if op := fs.Lookup("op").Value.String(); op == bench.Hold.String() {
-		return nil, usage.Errorf("--op %s cannot be used with chaos, whose workers share names: nobody else gets a name while it is held", op)
+	if err := cmp.Or(
+		usage.Refuse(f.Op == bench.Hold, "--op %s cannot be used with chaos, whose workers share names: nobody else gets a name while it is held", f.Op),
+		usage.Refuse(f.Keys < 1, "--keys must be at least 1, got %d", f.Keys),
+	); err != nil {
+		return nil, err
 	}
-	p, err := f.Plan("chaos", fs)
+	f.Wait, f.Kept, f.Config.History = f.TTL, 1, historyPerKey
+	p, err := f.Plan("chaos")
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(planImpls(p, fs), checkFormat(p.Output.Format, few)); err != nil {
+	if err := planImpls(p, fs); err != nil {
 		return nil, err
 	}
 	if !fs.Changed("faults") {
 		p.FaultKinds = survived(p)
 	}
+	p.Settings.History = cmp.Or(p.Settings.History, fmt.Sprintf("lockbench-history-%d.ndjson", p.Seed))
+	folder := filepath.Dir(p.Settings.History)
+	dir, noDir := os.Stat(folder)
 	kinds, err := faults.ParseKinds(p.FaultKinds)
-	if err != nil {
-		return nil, usage.Errorf("--faults %w", err)
+	if err := cmp.Or(
+		usage.Refuse(err != nil, "--faults %w", err),
+		usage.Refuse(p.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.NeedsClients), "--faults %s needs --procs 2 or more", strings.Join(p.FaultKinds, ",")),
+		usage.Refuse(noDir != nil || !dir.IsDir(), "--history: no folder %s", folder),
+	); err != nil {
+		return nil, err
 	}
-	if p.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.NeedsClients) {
-		return nil, usage.Errorf("--faults %s needs --procs 2 or more", strings.Join(p.FaultKinds, ","))
-	}
-	if p.Settings.History == "" {
-		p.Settings.History = fmt.Sprintf("lockbench-history-%d.ndjson", p.Seed)
-	}
-	if dir, err := os.Stat(filepath.Dir(p.Settings.History)); err != nil || !dir.IsDir() {
-		return nil, usage.Errorf("--history: no folder %s", filepath.Dir(p.Settings.History))
-	}
-	rest := p.TTL + restPause
-	p.Dist, p.Config.History, p.MaxTTL = bench.Uniform(), historyPerKey, p.TTL
-	if err := p.Validate(); err != nil {
-		return nil, usage.Error{Err: err}
-	}
-	atOnce := max(1, (p.Masters.Count-1)/2)
+	p.MaxTTL = p.TTL
+	atOnce, rest := max(1, (p.Masters.Count-1)/2), p.TTL+restPause
 	p.MajorityServes = p.Masters.Count > 2 // one or two masters have no majority without the faulty one
 	if p.Fencing {
 		// A master that lost its data needs the registers of a majority of other masters to
@@ -143,23 +154,19 @@ func (f chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 		Run:  faults.Run{Masters: p.Masters.Count, Clients: p.Procs, Duration: p.Duration},
 		Seed: p.Seed, Kinds: kinds, AtOnce: atOnce, TTL: p.TTL, Rest: rest,
 	}.Draw()
-	if err != nil {
-		return nil, usage.Errorf("--faults %w", err)
-	}
-	if len(p.Faults) == 0 {
-		return nil, usage.Errorf("--duration %s is too short for a fault with --ttl %s", p.Duration, p.TTL)
-	}
-	return p, nil
+	return p, cmp.Or(
+		usage.Refuse(err != nil, "--faults %w", err),
+		usage.Refuse(len(p.Faults) == 0, "--duration %s is too short for a fault with --ttl %s", p.Duration, p.TTL),
+	)
 }
 
 // planImpls checks the implementations. It sets what they can do, unless the caller asks for something.
 func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 	p.Together, p.Reference = len(p.Impls) > 1, ""
-	p.Kept = 1
 	if p.Together && p.Procs < len(p.Impls) {
 		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Procs)
 	}
-	mixed := true
+	mixed := !fs.Changed("op")
 	for _, name := range p.Impls {
 		impl, _ := rivals.Find(name)
 		if name == raw.Name || p.Together && (impl.Single || impl.Yardstick) {
@@ -173,10 +180,9 @@ func planImpls(p *plan.Plan, fs *pflag.FlagSet) error {
 			p.Kept = 0
 		}
 	}
-	if mixed && !fs.Changed("op") {
+	if mixed {
 		p.Op = mix
 	}
-	p.Wait = p.TTL
 	return nil
 }
 
@@ -197,24 +203,6 @@ func survived(p *plan.Plan) (names []string) {
 		}
 	}
 	return names
-}
-
-func executeChaos(cmd *cobra.Command, f chaosFlags) error {
-	p, err := f.plan(cmd.Flags())
-	if err != nil {
-		return err
-	}
-	if !p.Output.Quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.Seed, len(p.Faults))
-	}
-	return execute(cmd, p, procedure{runs: session.Rounds(p), complete: func(doc *result.Document) (err error) {
-		for _, r := range doc.Results {
-			if r.Safety.Violated() {
-				err = errors.Join(err, writeHistory(p.Settings.History, r))
-			}
-		}
-		return err
-	}})
 }
 
 // writeHistory writes the events around violations and the faults to a file. Each is a JSON object

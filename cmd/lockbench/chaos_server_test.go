@@ -14,26 +14,22 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
-// chaos runs lockbench chaos, which finds nothing, and returns its document and the faults in it.
-func chaos(t *testing.T, line string) (doc map[string]any, faults []map[string]any) {
+// chaos runs lockbench chaos, which finds nothing, and returns its document and its result.
+func chaos(t *testing.T, line string) (*result.Document, *bench.Result) {
 	t.Helper()
-	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
-	stdout, stderr, code := lockbench(t, append(words("chaos -o json -q --history "+history), words(line)...)...)
-	requireMeasured(t, code, stderr)
+	needServer(t)
+	doc, stderr := measured(t, "chaos -q --history "+history+" "+line)
 	require.NotContains(t, stderr, "chaos: seed", "-q")
 	require.NoFileExists(t, history)
-	doc = requireFields(t, stdout)
-	list, _ := at(doc["results"].([]any)[0], "faults")
-	for _, f := range list.([]any) {
-		faults = append(faults, f.(map[string]any))
-	}
-	require.NotEmpty(t, faults)
-	return doc, faults
+	require.NotEmpty(t, doc.Results[0].Faults)
+	return doc, doc.Results[0]
 }
 
 // planned returns the plan of a command line of chaos.
@@ -83,31 +79,28 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join(t.TempDir(), "page.html")
-	doc, _ := chaos(t, "--duration 4s --html "+page) // .ci/prove plays more
+	doc, r := chaos(t, "--duration 4s --html "+page) // .ci/prove plays more
 	for _, want := range []string{"<h1>lockbench chaos", "--faults delay,stop,kill,restart,cut", "ttl 500ms  fencing"} {
 		require.Contains(t, read(t, page), want)
 	}
-	require.Positive(t, number(t, doc, "totals.acquired"))
-	require.Zero(t, number(t, doc, "safety.overlaps"))
-	require.Equal(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
-	require.Zero(t, number(t, doc, "safety.fence_violations"))
-	command, _ := at(doc, "config.command")
-	require.Equal(t, "chaos", command)
-	kinds, _ := at(doc, "config.fault_kinds")
-	require.Len(t, kinds, 13, "a page shows them again")
+	require.Positive(t, r.Totals.Acquired)
+	require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+	require.False(t, r.Safety.Violated())
+	require.Equal(t, "chaos", doc.Config.Command)
+	require.Len(t, doc.Config.FaultKinds, 13, "a page shows them again")
 }
 
 // A majority of masters forgets the lock, one after another, and another process waits for it all the time.
 func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
 	t.Parallel()
-	doc, faults := chaos(t, "--local 3 --workers 2 --procs 2 --faults restart --fencing=false --ttl 2s --duration 12s --seed 3")
-	failed := map[any]bool{}
-	for _, f := range faults {
-		failed[f["master"]] = true
+	_, r := chaos(t, "--local 3 --workers 2 --procs 2 --faults restart --fencing=false --ttl 2s --duration 12s --seed 3")
+	failed := map[int]bool{}
+	for _, f := range r.Faults {
+		failed[f.Master] = true
 	}
 	require.Greater(t, len(failed), 1, "a majority")
-	require.Positive(t, number(t, doc, "kept.held"))
-	require.Equal(t, number(t, doc, "kept.lost_stopped"), number(t, doc, "kept.lost"), "the machine may be busy")
+	require.Positive(t, r.Kept.Held)
+	require.Equal(t, r.Kept.Stopped, r.Kept.Lost, "the machine may be busy")
 }
 
 func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
@@ -122,70 +115,67 @@ func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
 func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 	t.Parallel()
 	for op, allFenced := range map[string]bool{"read-write:80": false, "permit:3": true} { // readers have no fence
-		doc, _ := chaos(t, "--local 3 --procs 3 --workers 4 --duration 3s --seed 1 --op "+op)
-		require.Positive(t, number(t, doc, "totals.fenced"), op)
-		require.Equal(t, allFenced, number(t, doc, "totals.acquired") == number(t, doc, "totals.fenced"), op)
+		_, r := chaos(t, "--local 3 --procs 3 --workers 4 --duration 3s --seed 1 --op "+op)
+		require.Positive(t, r.Totals.Fenced, op)
+		require.Equal(t, allFenced, r.Totals.Acquired == r.Totals.Fenced, op)
 	}
 }
 
 // Pauses are longer than leases, too: then the holder's lease ends without it.
 func TestChaosStopsAndKillsClients(t *testing.T) {
 	t.Parallel()
-	doc, faults := chaos(t, "--local 3 --faults pause,crash --procs 3 --workers 4 --duration 5s --seed 1")
-	seen := map[any]bool{}
-	for _, f := range faults {
-		seen[f["kind"]] = true
+	_, r := chaos(t, "--local 3 --faults pause,crash --procs 3 --workers 4 --duration 5s --seed 1")
+	seen := map[string]bool{}
+	for _, f := range r.Faults {
+		seen[f.Kind] = true
 	}
-	require.Equal(t, map[any]bool{"pause": true, "crash": true}, seen)
-	require.Positive(t, number(t, doc, "kept.held"))
-	require.Equal(t, number(t, doc, "kept.lost_stopped"), number(t, doc, "kept.lost"), "no master failed")
-	require.Positive(t, number(t, doc, "totals.acquired"))
-	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
-	require.Len(t, shares, 3)
+	require.Equal(t, map[string]bool{"pause": true, "crash": true}, seen)
+	require.Positive(t, r.Kept.Held)
+	require.Equal(t, r.Kept.Stopped, r.Kept.Lost, "no master failed")
+	require.Positive(t, r.Totals.Acquired)
+	require.Len(t, r.Fairness.PerProc, 3)
 }
 
 // The masters vote for nobody new in the first five seconds. The old process ends all the same.
 func TestACrashDoesNotWaitForVotes(t *testing.T) {
 	t.Parallel()
-	_, faults := chaos(t, "--local 3 --procs 2 --fencing=false --faults crash --ttl 4s --duration 10s --seed 4")
-	require.Less(t, faults[0]["to_s"].(float64), faults[0]["from_s"].(float64)+4)
+	_, r := chaos(t, "--local 3 --procs 2 --fencing=false --faults crash --ttl 4s --duration 10s --seed 4")
+	require.Less(t, r.Faults[0].ToS, r.Faults[0].FromS+4)
 }
 
 // Without a lock, the processes of a run overlap; a crash of one does not hide it.
 func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "noop", "--keys", "1", "--procs", "2", "--workers", "1", "--hold", "1ms",
-		"--duration", "5s", "--warmup", "0s", "--fault", "crash:1@3s", "--fault", "crash:2@3s", "-o", "json")
+	stdout, stderr, code := lockbench(t, words("run --local 1 --impl noop --keys 1 --procs 2 --workers 1 --hold 1ms --duration 5s --warmup 0s --fault crash:1@3s --fault crash:2@3s -o json")...)
 	require.Equal(t, exitUnsafe, code, stderr)
-	doc := requireFields(t, stdout)
-	series, _ := at(doc["results"].([]any)[0], "series")
-	before, since := 0.0, 0.0
-	for _, second := range series.([]any) {
-		switch at, acquired := second.(map[string]any)["t_s"].(float64), second.(map[string]any)["acquired"].(float64); {
-		case at < 3:
-			before += acquired
-		case at > 3.5:
-			since += acquired
+	doc, err := result.Read(strings.NewReader(stdout))
+	require.NoError(t, err)
+	r := doc.Results[0]
+	var before, since int64
+	for _, second := range r.Series {
+		switch {
+		case second.TS < 3:
+			before += second.Acquired
+		case second.TS > 3.5:
+			since += second.Acquired
 		}
 	}
 	require.Positive(t, before)
 	require.Positive(t, since)
-	require.Greater(t, number(t, doc, "safety.overlaps"), since, "those since the crash")
-	require.GreaterOrEqual(t, number(t, doc, "totals.acquired"), before+since, "the killed ones' are counted")
+	require.Greater(t, r.Safety.Overlaps, since, "those since the crash")
+	require.GreaterOrEqual(t, r.Totals.Acquired, before+since, "the killed ones' are counted")
 }
 
 func TestStrangersLockTheSameNamesInOneRun(t *testing.T) {
 	t.Parallel()
-	doc, _ := chaos(t, "--local 3 --impl muxlock,redsync-rueidis --ttl 2s --duration 5s --seed 1")
-	require.Len(t, doc["results"], 1)
-	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
-	for _, share := range shares.([]any) {
+	doc, r := chaos(t, "--local 3 --impl muxlock,redsync-rueidis --ttl 2s --duration 5s --seed 1")
+	require.Len(t, doc.Results, 1)
+	for _, share := range r.Fairness.PerProc {
 		require.Positive(t, share)
 	}
-	fenced := number(t, doc, "totals.fenced")
-	require.Positive(t, fenced)
-	require.Less(t, fenced, number(t, doc, "totals.acquired"), "Redsync's have no tokens")
+	require.Positive(t, r.Totals.Fenced)
+	require.Less(t, r.Totals.Fenced, r.Totals.Acquired, "Redsync's have no tokens")
 }
 
 func TestChaosDrawsWhatTheLocksAreToSurvive(t *testing.T) {
@@ -202,6 +192,8 @@ func TestChaosDrawsWhatTheLocksAreToSurvive(t *testing.T) {
 			want = strings.Replace(want, "blackhole,", "", 1)
 		}
 		require.Equal(t, strings.Split(want, ","), p.FaultKinds, line)
+		require.Equal(t, []time.Duration{p.TTL, p.TTL}, []time.Duration{p.Wait, p.MaxTTL})
+		require.Equal(t, bench.Uniform(), p.Dist)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,29 +53,38 @@ func TestOnlyASafetyViolationIsToldBeforeALostResult(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
-	r := &bench.Result{Valid: bench.Valid{OK: true}, SLO: []bench.SLO{{Text: "b", Reason: "too few"}, {Text: "a"}, {Text: "c", Pass: true}}}
-	code, _ := exitCode(judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil))
-	require.Equal(t, exitMissed, code)
-	r.SLO[1] = bench.SLO{Text: "acquire.p99<5ms", Unit: bench.UnitNs, Value: 7.25e6}
-	require.EqualError(t, judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil), "missed:  round 0: acquire.p99<5ms: 7.25ms", "also what was measured")
-	r.Invalidate(bench.ReasonRate, "")
-	code, _ = exitCode(judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil))
-	require.Equal(t, exitNotValid, code, "figures that mean nothing miss nothing")
+// judged returns the exit code and the text of a plan's runs.
+func judged(ctx context.Context, p plan.Plan, runErr error, results ...*bench.Result) (code int, text string) {
+	err := judge(ctx, &p, &result.Document{Results: results}, runErr)
+	if code, _ = exitCode(err); err != nil {
+		text = err.Error()
+	}
+	return code, text
 }
 
-func TestAVerdictOnASweepNamesTheSetting(t *testing.T) {
-	for name, bad := range map[string]bench.Result{
-		"an overlap":         {Safety: bench.Safety{Overlaps: 1}},
-		"a fence":            {Safety: bench.Safety{FenceViolations: 1}},
-		"a loss of validity": {Totals: bench.Totals{Acquired: 10, Outlived: 1}},
-		"not valid":          {Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}}}},
-		"missed":             {SLO: []bench.SLO{{Text: "jain>1"}}},
-		"not judged":         {SLO: []bench.SLO{{Text: "jain>1", Reason: "too few"}}},
+func TestAVerdictNamesTheRunAndWhy(t *testing.T) {
+	missed := bench.SLO{Text: "acquire.p99<5ms", Unit: bench.UnitNs, Value: 7.25e6}
+	for want, c := range map[string]struct {
+		code int
+		bad  bench.Result
+	}{
+		"SAFETY VIOLATION: of let 1 holders overlap":                                       {exitUnsafe, bench.Result{Safety: bench.Safety{Overlaps: 1}}},
+		"SAFETY VIOLATION: of gave 2 locks a fence that is not larger than the one before": {exitUnsafe, bench.Result{Safety: bench.Safety{FenceViolations: 2}}},
+		"LOST VALIDITY: of round 3: 1 of 10 locks were not valid any more while they were held (--slo 'outlived_rate<1%' says how many may be)": {
+			exitLost, bench.Result{Totals: bench.Totals{Acquired: 10, Outlived: 1}},
+		},
+		"not valid: of round 3: rate not met": { // so it misses nothing
+			exitNotValid, bench.Result{SLO: []bench.SLO{missed}, Valid: bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}}}},
+		},
+		"missed: of round 3: acquire.p99<5ms: 7.25ms": {exitMissed, bench.Result{SLO: []bench.SLO{{Text: "b", Reason: "too few"}, missed, {Text: "c", Pass: true}}}},
+		"not judged: of round 3: jain>1: too few":     {exitNotValid, bench.Result{SLO: []bench.SLO{{Text: "jain>1", Reason: "too few"}}}},
 	} {
-		bad.Impl, bad.Setting = "muxlock", map[string]string{"ttl": "25ms"}
-		err := judge(t.Context(), &plan.Plan{Command: "sweep"}, &result.Document{Results: []*bench.Result{{Impl: "muxlock", Valid: bench.Valid{OK: true}}, &bad}}, nil)
-		require.ErrorContains(t, err, "muxlock  ttl=25ms ", name)
+		bad := c.bad
+		bad.Impl, bad.Round, bad.Setting = "muxlock", 3, map[string]string{"ttl": "25ms"}
+		bad.Valid.OK = bad.Valid.Reasons == nil
+		code, text := judged(t.Context(), plan.Plan{Command: "sweep"}, nil, &bench.Result{Impl: "muxlock", Valid: bench.Valid{OK: true}}, &bad)
+		require.Equal(t, strings.Replace(want, ": of ", ": muxlock  ttl=25ms ", 1), text)
+		require.Equal(t, c.code, code, want)
 	}
 }
 
@@ -99,10 +109,11 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 		{t.Context(), []*bench.Result{tried}, nil, exitOK},
 		{t.Context(), []*bench.Result{stuck}, nil, exitNotValid},
 		{t.Context(), []*bench.Result{invalid}, errors.New("broke"), exitRun},
+		{ended, []*bench.Result{good}, nil, exitInterrupted},
 		{ended, []*bench.Result{invalid}, errors.New("broke"), exitInterrupted},
 		{ended, []*bench.Result{invalid, overlap}, errors.New("broke"), exitUnsafe},
 	} {
-		code, _ := exitCode(judge(c.ctx, &plan.Plan{}, &result.Document{Results: c.results}, c.err))
+		code, _ := judged(c.ctx, plan.Plan{}, c.err, c.results...)
 		require.Equal(t, c.want, code)
 	}
 }

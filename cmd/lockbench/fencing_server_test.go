@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
 	"muxlock/engine/admin"
@@ -17,72 +15,39 @@ import (
 
 func TestFencesOfAllProcessesAreAudited(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,muxlock-single", "--rounds", "1", "--local", "3", "--fencing",
-		"--procs", "2", "--workers", "4", "--keys", "2", "--hold", "1ms", "--duration", "1s", "--warmup", "100ms", "-o", "json")
-	requireMeasured(t, code, stderr)
-	doc := requireFields(t, stdout)
-	fencing, _ := at(doc, "config.fencing")
-	require.Equal(t, true, fencing)
-	require.Positive(t, number(t, doc, "totals.acquired"))
-	require.Equal(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
-	require.Zero(t, number(t, doc, "safety.fence_violations"))
-	single := doc["results"].([]any)[1]
-	acquired, _ := at(single, "totals.acquired")
-	require.Positive(t, acquired)
-	fenced, _ := at(single, "totals.fenced")
-	require.Zero(t, fenced, "one of three masters is no set")
+	doc, _ := measured(t, "compare --impl muxlock,muxlock-single --rounds 1 --local 3 --fencing --procs 2 --workers 4 --keys 2 --hold 1ms --duration 1s --warmup 100ms")
+	require.True(t, doc.Config.Fencing)
+	set, single := doc.Results[0], doc.Results[1]
+	require.Positive(t, set.Totals.Acquired)
+	require.Equal(t, set.Totals.Acquired, set.Totals.Fenced)
+	require.Zero(t, set.Safety.FenceViolations)
+	require.Positive(t, single.Totals.Acquired)
+	require.Zero(t, single.Totals.Fenced, "one of three masters is no set")
 }
 
 func TestGivenMastersAreSetUpForFencingBefore(t *testing.T) {
 	t.Parallel()
 	addrs := redistest.Addrs(redistest.Masters(t, 3))
-	args := words("run --fencing --workers 2 --duration 300ms --warmup 0s -o json --masters " + strings.Join(addrs, ","))
-	stdout, stderr, code := lockbench(t, args...)
+	line := "run --fencing --workers 2 --duration 300ms --warmup 0s --masters " + strings.Join(addrs, ",")
+	stdout, stderr, code := lockbench(t, words(line)...)
 	require.Equal(t, exitRun, code, stderr)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "muxlock masters init")
 	require.NoError(t, admin.SetUp(t.Context(), engine.Config{Masters: addrs, MasterTimeout: 2 * time.Second}, admin.SetUpOptions{MastersAreNew: true}))
-	stdout, stderr, code = lockbench(t, args...)
-	requireMeasured(t, code, stderr)
-	doc := requireFields(t, stdout)
-	require.Positive(t, number(t, doc, "totals.fenced"))
-	require.Equal(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
-}
-
-func TestFencesAreShownWhereThereAreAny(t *testing.T) {
-	t.Parallel()
-	for _, fencing := range []bool{true, false} {
-		stdout, stderr, code := lockbench(t, append(words("run --embedded 3 --keys 2 --workers 4 --duration 1s --warmup 0s"), map[bool]string{true: "--fencing", false: "-q"}[fencing])...)
-		requireMeasured(t, code, stderr)
-		require.Equal(t, fencing, strings.Contains(flat(stdout), "ttl 10s fencing seed"), stdout)
-		require.Equal(t, fencing, strings.Contains(flat(stdout), "fence violations 0 fences that took a second round trip "), stdout)
-	}
+	doc, _ := measured(t, line)
+	require.Positive(t, doc.Results[0].Totals.Fenced)
+	require.Equal(t, doc.Results[0].Totals.Acquired, doc.Results[0].Totals.Fenced)
 }
 
 // Each setting sets the masters up anew, even with another number of masters or another longest lease.
 func TestASweepSetsMastersUpForEachSetting(t *testing.T) {
 	t.Parallel()
-	needServer(t)
 	for _, param := range []string{"masters=3,1", "ttl=10s,100s"} {
-		stdout, stderr, code := lockbench(t, "sweep", "--fencing", "--param", param, "--workers", "2", "--hold", "1ms", "--duration", "800ms", "--warmup", "0s",
-			"--fault", "kill:1@600ms-650ms", "-o", "json")
-		require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
-		for _, r := range requireFields(t, stdout)["results"].([]any) {
-			fenced, _ := at(r, "totals.fenced")
-			require.Positive(t, fenced)
+		doc, _ := measured(t, "sweep --fencing --workers 2 --hold 1ms --duration 800ms --warmup 0s --fault kill:1@600ms-650ms --param "+param)
+		for _, r := range doc.Results {
+			require.Positive(t, r.Totals.Fenced)
 		}
 	}
-}
-
-func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
-	r := &bench.Result{Impl: "x", Valid: bench.Valid{OK: true}}
-	require.NoError(t, judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil))
-	r.Safety.FenceViolations = 2
-	err := judge(t.Context(), &plan.Plan{}, &result.Document{Results: []*bench.Result{r}}, nil)
-	code, _ := exitCode(err)
-	require.Equal(t, exitUnsafe, code)
-	require.EqualError(t, err, "SAFETY VIOLATION: x gave 2 locks a fence that is not larger than the one before")
 }
 
 func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
@@ -21,62 +20,43 @@ const (
 
 // highest looks for the highest rate at which each implementation meets the objectives.
 type highest struct {
-	plan    *plan.Plan
-	rates   []float64
-	results []*bench.Result
-	found   []result.HighestRate
+	plan  *plan.Plan
+	found []result.HighestRate
 }
 
-// highestRates is a sweep of rates with objectives. It makes the runs of each implementation by itself.
-func highestRates(param result.SweepParam, plans []*plan.Plan) procedure {
-	h := &highest{plan: plans[0]}
-	for _, p := range plans {
-		h.rates = append(h.rates, p.Rate)
+func (h *highest) run(ctx context.Context, on *session.Session) (err error) {
+	var rates []float64
+	for _, p := range h.plan.Each {
+		rates = append(rates, p.Rate)
 	}
-	h.plan.Rounds = result.RateRuns
-	s := swept(param, plans)
-	return procedure{runs: h.run, complete: func(doc *result.Document) error {
-		err := s.complete(doc)
-		doc.Sweep.Highest = h.found
-		return err
-	}}
-}
-
-func (h *highest) run(ctx context.Context, on *session.Session) (_ []*bench.Result, err error) {
 	for _, t := range on.Targets(h.plan) {
-		h.found = append(h.found, result.Climb(t.Name, h.rates, func(rate float64) result.RateTried {
-			tried := result.RateTried{RatePerS: rate, Runs: []result.Outcome{}, Results: []int{}}
-			t.Load.Rate, t.Setting = rate, map[string]string{"rate": strconv.FormatFloat(rate, 'f', -1, 64)}
-			for round := 1; tried.Outcome == "" && err == nil && ctx.Err() == nil; round++ {
-				err = h.try(ctx, t, round, &tried)
-			}
+		h.found = append(h.found, result.Climb(t.Name, rates, func(rate float64) (tried result.RateTried) {
+			tried, err = h.try(ctx, on, t, rate)
 			return tried
 		}))
 		if err != nil || ctx.Err() != nil {
 			break
 		}
 	}
-	return h.results, err
+	return err
 }
 
-// try makes a run that is long enough to be judged, and counts it unless ctx ends.
-func (h *highest) try(ctx context.Context, t session.Target, round int, tried *result.RateTried) error {
-	if t.Load.Duration = h.length(t.Load.Rate); t.Load.Duration > max(longestRun, h.plan.Duration) {
+// try makes runs at a rate that are long enough to be judged, until they decide. The outcome is empty after an error and when
+// ctx ends.
+func (h *highest) try(ctx context.Context, on *session.Session, t session.Target, rate float64) (tried result.RateTried, err error) {
+	tried = result.RateTried{RatePerS: rate}
+	t.Load.Rate, t.Setting = rate, map[string]string{"rate": strconv.FormatFloat(rate, 'f', -1, 64)}
+	if t.Load.Duration = h.length(rate); t.Load.Duration > max(longestRun, h.plan.Duration) {
 		tried.Add(result.RateTooFew, -1)
-		return nil
 	}
-	r, err := t.Run(ctx, round)
-	if r != nil {
-		h.results = append(h.results, r)
+	for round := 1; tried.Outcome == ""; round++ {
+		r, err := on.Run(ctx, t, round)
+		if err != nil || ctx.Err() != nil {
+			return tried, err
+		}
+		tried.Add(result.JudgeRate(r, h.plan.Objectives), len(on.Results)-1)
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
-		return t.Failed(err)
-	}
-	tried.Add(result.JudgeRate(r, h.plan.Objectives), len(h.results)-1)
-	return nil
+	return tried, nil
 }
 
 // length returns the time of a run at a rate, if each operation is a sample for every objective.

@@ -61,12 +61,10 @@ func tried(t *testing.T, rate float64, n int64) (result.RateTried, []*bench.Resu
 		s := &bench.Summary{Count: int64(cfg.Rate*cfg.Duration.Seconds()) / n, P: map[string]int64{"99": int64(time.Millisecond)}}
 		return &bench.Result{DurationS: cfg.Duration.Seconds(), Latency: bench.Latencies{bench.ResponseTime: s}, Valid: bench.Valid{OK: true}}
 	})
-	at := session.Target{Name: "a", Load: bench.Config{Rate: rate}, Open: func(context.Context) (session.Runner, error) { return lock, nil }}
-	var tried result.RateTried
-	for round := 1; tried.Outcome == ""; round++ {
-		require.NoError(t, h.try(t.Context(), at, round, &tried))
-	}
-	return tried, h.results
+	var on session.Session
+	tried, err := h.try(t.Context(), &on, session.Target{Name: "a", Open: func(context.Context) (session.Runner, error) { return lock, nil }}, rate)
+	require.NoError(t, err)
+	return tried, on.Results
 }
 
 func TestARunIsMadeAsLongAsItsObjectivesNeed(t *testing.T) {

@@ -87,6 +87,19 @@ func requireMeasured(t *testing.T, code int, stderr string) {
 	require.Contains(t, []int{exitOK, exitMissed, exitNotValid}, code, stderr)
 }
 
+// measured runs lockbench to an end in order, and returns its document and what it said on standard error.
+func measured(t *testing.T, line string, more ...string) (doc *result.Document, stderr string) {
+	t.Helper()
+	if strings.Contains(line, "--local") {
+		needServer(t)
+	}
+	stdout, stderr, code := lockbench(t, append(words(line+" -o json"), more...)...)
+	requireMeasured(t, code, stderr)
+	doc, err := result.Read(strings.NewReader(stdout))
+	require.NoError(t, err)
+	return doc, stderr
+}
+
 // needServer skips the test if no server program is installed.
 func needServer(t *testing.T) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,17 +43,17 @@ them up first: muxlock masters init --new-masters.`,
 }
 
 func serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err error) {
-	p, err := f.MastersAlone(cmd.Flags())
+	p, err := f.MastersAlone()
 	if err != nil {
 		return err
 	}
-	if length < 0 {
-		return usage.Errorf("--for must not be negative, got %s", length)
-	}
+	err = usage.Refuse(length < 0, "--for must not be negative, got %s", length)
 	for _, fault := range p.Faults {
-		if fault.Kind != faults.Delay || !fault.Whole {
-			return usage.Errorf("--fault %s: only a delay without times makes sense here", fault.Text)
-		}
+		still := fault.Kind == faults.Delay && fault.Whole
+		err = cmp.Or(err, usage.Refuse(!still, "--fault %s: only a delay without times makes sense here", fault.Text))
+	}
+	if err != nil {
+		return err
 	}
 	p.Masters.Chosen = true // no embedded ones: other processes lock on them
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()

@@ -22,6 +22,9 @@ func TestBadInputOfMastersNamesItsFlagAndStartsNothing(t *testing.T) {
 		"masters --local 2 --fault delay:3:1ms": "--fault",
 		"masters --local 2 --fault stop:1":      "--fault",
 		"masters --masters a:1":                 "--masters",
+		"masters --server no-such-server":       `--server: exec: "no-such-server": executable file not found`,
+		"run --server /no/such/server":          `--server: exec: "/no/such/server": stat /no/such/server: no such file or directory`,
+		"run --embedded 3 --server /bin/sh":     "--server is for --local servers",
 	})
 }
 
@@ -38,42 +41,22 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	addrs := strings.TrimSpace(line)
 	require.Len(t, strings.Split(addrs, ","), 2)
 
-	// The masters are too young to vote, and the error says so.
-	stdout, stderr, code := lockbench(t, "run", "--masters", addrs, "--master-timeout", "2s", "--duration", "200ms", "--warmup", "0s")
-	require.Equal(t, exitRun, code, stderr)
-	require.Empty(t, stdout)
-	require.Contains(t, stderr, "0 of 2 masters vote, 2 are needed, in ")
-	require.Contains(t, stderr, "no vote for another")
-
-	stdout, stderr, code = lockbench(t, "run", "--masters", addrs, "--new-masters", "--master-timeout", "2s", "--workers", "2", "--duration", "500ms", "--warmup", "0s", "--probe-every", "5ms", "-o", "json")
-	requireMeasured(t, code, stderr)
-	doc := requireFields(t, stdout)
-	first := doc["results"].([]any)[0]
-	seen, _ := at(first, "per_master")
-	require.Len(t, seen, 2)
-	p50, _ := at(seen.([]any)[1], "rtt.p.50")
-	require.Greater(t, p50, float64(30*time.Millisecond))
-	rows, _ := at(first, "probe.rows")
-	require.Greater(t, len(rows.([]any)), 20)
-	require.Len(t, rows.([]any)[0], 2)
-	medians, _ := at(first.(map[string]any)["series"].([]any)[0], "master_ns")
-	require.Len(t, medians, 2)
+	doc, _ := measured(t, "run --new-masters --master-timeout 2s --workers 2 --duration 500ms --warmup 0s --probe-every 5ms --masters "+addrs)
+	first := doc.Results[0]
+	require.Len(t, first.PerMaster, 2)
+	require.Greater(t, first.PerMaster[1].RTT.P["50"], int64(30*time.Millisecond))
+	require.Greater(t, len(first.Probe.Rows), 20)
+	require.Len(t, first.Probe.Rows[0], 2)
+	require.Len(t, first.Series[0].MasterNs, 2)
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait(), "Ctrl-C is how it ends")
 }
 
-func TestProbingCanBeLeftOut(t *testing.T) {
+func TestMastersAreProbedOnceOrNever(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "0s", "--probe-every", "0", "-o", "json")
-	requireMeasured(t, code, stderr)
-	_, ok := at(requireFields(t, stdout)["results"].([]any)[0], "per_master")
-	require.False(t, ok)
-}
-
-func TestMastersOfAProcessRunAreProbedOnce(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "2", "--procs", "2", "--duration", "1s", "--warmup", "0s", "--probe-every", "5ms", "--master-timeout", "8s")
-	requireMeasured(t, code, stderr)
-	require.Contains(t, stdout, "rtt p50")
+	for every, want := range map[string]int{"5ms": 2, "0": 0} {
+		doc, _ := measured(t, "run --embedded 2 --procs 2 --duration 1s --warmup 0s --master-timeout 8s --probe-every "+every)
+		require.Len(t, doc.Results[0].PerMaster, want)
+	}
 }

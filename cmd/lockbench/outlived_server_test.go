@@ -52,7 +52,7 @@ func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.r.Valid.OK = true
-			code, _ := exitCode(judge(t.Context(), &c.plan, &result.Document{Results: []*bench.Result{&c.r}}, nil))
+			code, _ := judged(t.Context(), c.plan, nil, &c.r)
 			require.Equal(t, map[bool]int{true: exitLost, false: exitOK}[c.want], code)
 		})
 	}

@@ -26,13 +26,6 @@ var formats = []string{"text", "json", "bench"}
 // few are the formats of commands without a table of runs.
 var few = []string{"text", "json"}
 
-func checkFormat(format string, formats []string) error {
-	if !slices.Contains(formats, format) {
-		return usage.Errorf("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
-	}
-	return nil
-}
-
 // closedPipe ends a run without a text, since nobody reads the output any more.
 var closedPipe = usage.Exitf(exitPipe, "")
 
@@ -45,9 +38,9 @@ type sink struct {
 }
 
 // open checks that the output can be written, before anything is started.
-func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err error) {
-	if err := checkFormat(o.Format, formats); err != nil {
-		return nil, err
+func open(cmd *cobra.Command, o plan.Output) (_ *sink, err error) {
+	if !slices.Contains(o.Formats, o.Format) {
+		return nil, usage.Errorf("-o must be one of %s, got %q", strings.Join(o.Formats, ", "), o.Format)
 	}
 	s := &sink{format: o.Format, stdout: cmd.OutOrStdout()}
 	if o.File != "" {
@@ -95,15 +88,22 @@ func (s *sink) document(doc result.Document) error {
 // write writes doc. When its file cannot be written, standard output gets doc instead: the run is
 // not lost.
 func (s *sink) write(doc result.Document) error {
-	if s.file == nil {
-		return writeError(format(s.stdout, s.format, doc))
+	var lost error
+	if s.file != nil {
+		err := complete(s.file, s.format, doc)
+		if err == nil {
+			return nil
+		}
+		lost = usage.Exitf(exitRun, "--out: %v; the result goes to standard output instead", err)
 	}
-	err := complete(s.file, s.format, doc)
-	if err == nil {
-		return nil
+	err := format(s.stdout, s.format, doc)
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		err = closedPipe
+	case err != nil:
+		err = usage.Exitf(exitRun, "the result could not be written: %v", err)
 	}
-	lost := usage.Exitf(exitRun, "--out: %v; the result goes to standard output instead", err)
-	return errors.Join(lost, writeError(format(s.stdout, s.format, doc)))
+	return errors.Join(lost, err)
 }
 
 // complete writes a document to a file, which then gets its name.
@@ -112,16 +112,6 @@ func complete(file *result.File, name string, doc result.Document) error {
 		return err
 	}
 	return file.Commit()
-}
-
-func writeError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, syscall.EPIPE):
-		return closedPipe
-	}
-	return usage.Exitf(exitRun, "the result could not be written: %v", err)
 }
 
 // pageOf returns the page of a document.

@@ -78,28 +78,29 @@ func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 	require.Empty(t, left, "a server's folder goes when it has ended")
 }
 
-func TestCtrlCLeavesAWholeFileOfThePartialResult(t *testing.T) {
+func TestCtrlCEndsAllProcessesAndLeavesAWholeFileOfThePartialResult(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
-	r := start(t, "run", "--local", "1", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "--slo", "throughput>1M", "-o", "json", "--out", name)
+	r := start(t, append(words("run --local 1 --procs 2 --workers 2 --hold 20ms --duration 1m --warmup 10ms --slo throughput>1M -o json --out"), name)...)
+	require.Len(t, r.servers, 3, "one server, two workers")
 	require.NoFileExists(t, name)
 	require.FileExists(t, name+".partial")
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	r.end(t, os.Interrupt)
 	require.NoFileExists(t, name+".partial")
 	doc, err := result.ReadFile(name)
 	require.NoError(t, err)
 	require.True(t, doc.Results[0].Interrupted())
+	require.Positive(t, doc.Results[0].Totals.Acquired)
 }
 
-func TestAKilledRunLeavesNoFileThatLooksWholeAndNoServer(t *testing.T) {
+func TestAKilledRunLeavesNoFileThatLooksWholeAndNoProcess(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
-	r := start(t, "run", "--local", "3", "--hold", "20ms", "--duration", "1m", "--warmup", "10ms", "-o", "json", "--out", name)
+	r := start(t, append(words("run --local 1 --procs 2 --workers 2 --hold 20ms --duration 1m --warmup 10ms -o json --out"), name)...)
+	require.Len(t, r.servers, 3)
 	require.NoError(t, r.cmd.Process.Kill())
 	r.cmd.Wait()
 	require.NoFileExists(t, name)
 	require.FileExists(t, name+".partial")
-	require.Eventually(t, r.serversGone, 5*time.Second, time.Millisecond)
+	require.Eventually(t, r.serversGone, 20*time.Second, time.Millisecond)
 }

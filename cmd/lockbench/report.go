@@ -23,7 +23,7 @@ const (
 var reportFormats = append([]string{htmlFormat, svgFormat}, formats...)
 
 func reportCommand() *cobra.Command {
-	var o plan.Output
+	o := plan.Output{Formats: reportFormats}
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
@@ -60,7 +60,7 @@ func reportFile(cmd *cobra.Command, name string, o plan.Output) error {
 	case o.Format == htmlFormat && o.File == "" && onTerminal(stdout):
 		return usage.Errorf("-o html is for a browser: name a file with --out, or choose -o text")
 	}
-	to, err := open(cmd, o, reportFormats)
+	to, err := open(cmd, o)
 	if err != nil {
 		return err
 	}

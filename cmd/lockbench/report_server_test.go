@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
@@ -27,12 +26,8 @@ func TestAKeptResultBecomesAPage(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "report", kept, "--out", made)
 	require.Zero(t, code, stderr)
 	require.Empty(t, stdout)
-	first, err := os.ReadFile(beside)
-	require.NoError(t, err)
-	second, err := os.ReadFile(made)
-	require.NoError(t, err)
-	require.Equal(t, string(first), string(second))
-	require.Contains(t, string(first), "lockbench run --embedded 3 --workers 2 --duration 300ms --warmup 0s --seed ")
+	require.Equal(t, read(t, beside), read(t, made))
+	require.Contains(t, read(t, made), "lockbench run --embedded 3 --workers 2 --duration 300ms --warmup 0s --seed ")
 
 	want, _, code := lockbench(t, "report", kept, "-o", "text")
 	piped, _, _ := lockbench(t, "report", kept)
@@ -50,17 +45,6 @@ func TestAKeptResultBecomesAPage(t *testing.T) {
 	json, _, code := lockbench(t, "report", kept, "-o", "json")
 	require.Zero(t, code)
 	require.JSONEq(t, read(t, kept), json)
-}
-
-func TestReportTakesOneFileAndAFormat(t *testing.T) {
-	t.Parallel()
-	out := filepath.Join(t.TempDir(), "out.html")
-	for want, args := range map[string][]string{"arg": nil, "-o must be": {"any", "-o", "pdf"}, "no such file": {"any"}} {
-		_, stderr, code := lockbench(t, append([]string{"report", "--out", out}, args...)...)
-		require.Equal(t, exitUsage, code, stderr)
-		require.Contains(t, stderr, want)
-		require.NoFileExists(t, out)
-	}
 }
 
 func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {
@@ -87,60 +71,34 @@ func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {
 	require.Len(t, left, 2)
 }
 
-func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{
-		{"--html", filepath.Join(t.TempDir(), "no", "such", "place.html")},
-		{"--html", "same", "--out", "same"},
-	} {
-		stdout, stderr, code := lockbench(t, append([]string{"run", "--embedded", "1"}, args...)...)
-		require.Equal(t, 2, code, stderr)
-		require.Empty(t, stdout)
-		require.Contains(t, stderr, "--html")
-		require.NotContains(t, stderr, "EMBEDDED", "nothing was started")
+// again's flags are those of the plan; what a sweep varied, or chaos drew, is in a flag of its own.
+func TestTheLineOfEachCommandMakesItAgain(t *testing.T) {
+	load := bench.Config{Workers: 64, Procs: 1, Keys: 8, Dist: bench.Uniform(), Duration: 3 * time.Second, Warmup: 500 * time.Millisecond, TTL: 10 * time.Second, Seed: 7}
+	settings := result.Settings{Config: load, Engine: result.Engine{Groups: 1}, Impls: []string{"muxlock"}, Rounds: 1, ProbeEvery: 50 * time.Millisecond}
+	swept := func(param, slo string, highest []result.HighestRate) result.Document {
+		p, err := plan.ParseParam(param)
+		require.NoError(t, err)
+		s := settings
+		s.Params, s.Rounds = []string{param}, 3
+		if slo != "" {
+			s.SLO, s.Rate = []string{slo}, 200
+		}
+		return result.Document{
+			Config: result.Config{Settings: s, Command: "sweep", Target: "local", Masters: []string{"a:1", "b:1", "c:1"}},
+			Sweep:  &result.Sweep{Params: []result.SweepParam{p}, Highest: highest},
+		}
 	}
-}
-
-func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
-	t.Parallel()
-	load := []string{"--embedded", "3", "--workers", "2", "--duration", "200ms", "--warmup", "0s", "--seed", "7"}
-	for name, c := range map[string]struct{ args, want []string }{
-		"sweep": {append([]string{"sweep", "--param", "keys=1,8"}, load...),
-			[]string{"lockbench sweep --embedded 3 --workers 2", "--param keys=1,8", "--seed 7"}},
-		"highest rate": {append([]string{"sweep", "--param", "rate=200,400", "--slo", "throughput>10"}, load...),
-			[]string{"lockbench sweep --embedded 3", "--param rate=200,400", "--slo 'throughput>10'"}},
+	drawn := planned(t, "--faults stop,kill --seed 9").Settings
+	for want, doc := range map[string]result.Document{
+		"lockbench sweep --local 3 --rounds 3 --seed 7 --param keys=1,8":                                        swept("keys=1,8", "", nil),
+		"lockbench sweep --keys 8 --dist uniform --rounds 3 --seed 7 --param masters=1,3":                       swept("masters=1,3", "", nil),
+		"lockbench sweep --local 3 --keys 8 --dist uniform --seed 7 --slo 'throughput>10' --param rate=200,400": swept("rate=200,400", "throughput>10", []result.HighestRate{{}}),
+		"lockbench chaos --local 3 --faults stop,kill --op mix:acquire-release=8,try=1,extend=1 --seed 9": { // the seed draws the faults again
+			Config: result.Config{Settings: drawn, Command: "chaos", Target: "local", Masters: []string{"a:1", "b:1", "c:1"}},
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			html, kept := filepath.Join(dir, "page.html"), filepath.Join(dir, "kept.json")
-			_, stderr, code := lockbench(t, append(c.args, "--html", html, "-o", "json", "--out", kept)...)
-			require.NotEqual(t, exitUsage, code, stderr)
-			doc, err := result.ReadFile(kept)
-			require.NoError(t, err)
-			line := again(*doc)
-			for _, want := range c.want {
-				require.Contains(t, line, want)
-			}
-			require.NotContains(t, line, map[string]string{"sweep": "--keys ", "highest rate": "--rounds "}[name], "the sweep sets it")
-			require.NotContains(t, line, "--rate ")
-			page, err := os.ReadFile(html)
-			require.NoError(t, err)
-			require.Contains(t, string(page), "<h1>lockbench "+c.args[0])
-			require.NotContains(t, string(page), `class="code">lockbench run`)
-		})
+		require.Equal(t, want, again(doc))
 	}
-}
-
-func TestTheLineOfChaosHasTheSeedInPlaceOfItsFaults(t *testing.T) {
-	f := chaosFlags{&plan.Flags{}}
-	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
-	f.declare(fs)
-	require.NoError(t, fs.Parse([]string{"--faults", "stop,kill", "--seed", "9"}))
-	p, err := f.plan(fs)
-	require.NoError(t, err)
-	doc := result.Document{Config: result.Config{Settings: p.Settings, Command: "chaos", Target: "local", Masters: []string{"a:1", "b:1", "c:1"}}}
-	require.Equal(t, "lockbench chaos --local 3 --faults stop,kill --op mix:acquire-release=8,try=1,extend=1 --seed 9", again(doc), "the seed draws the faults again")
 }
 
 func TestAnAdviceOnAnEarlierRunSaysBoth(t *testing.T) {

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,54 +19,43 @@ func keep(t *testing.T, args ...string) string {
 	return name
 }
 
+// Package plan tries what --config takes from a file.
 func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	t.Parallel()
-	name := keep(t, "run", "--embedded", "3", "--impl", "redislock,muxlock", "--rounds", "2", "--rate", "300", "--arrivals", "uniform", "--dist", "zipf:0.9", "--keys", "7",
-		"--hold", "exp:1ms", "--duration", "150ms", "--warmup", "10ms", "--ttl", "9s", "--wait", "1s", "--master-timeout", "2s", "--workers", "9",
-		"--seed", "77", "--slo", "jain>0", "--slo", "overlaps==0")
+	name := keep(t, words("run --embedded 3 --groups 2 --keys 20 --workers 4 --procs 2 --rounds 2 --hold exp:1ms --duration 300ms --warmup 0s --seed 77 --slo jain>0")...)
 	first, err := result.ReadFile(name)
 	require.NoError(t, err)
+	require.Equal(t, 2, first.Config.Groups)
+	require.Len(t, first.Config.Masters, 6)
+	require.Len(t, first.Results, 2)
+	for _, r := range first.Results {
+		require.Equal(t, 6, r.Masters)
+		require.Positive(t, r.Totals.Acquired)
+		require.Zero(t, r.Safety.Overlaps)
+	}
+
 	again, err := result.ReadFile(keep(t, "run", "--config", name))
 	require.NoError(t, err)
-	same := func(want, got result.Config) {
-		want.Masters, got.Masters = nil, nil // new ones
-		require.Equal(t, want, got)
-	}
-	same(first.Config, again.Config)
-	require.Len(t, again.Config.Masters, 3)
+	again.Config.Masters = first.Config.Masters // new ones
+	require.Equal(t, first.Config, again.Config)
 
-	again, err = result.ReadFile(keep(t, "run", "--config", name, "--seed", "78", "--rounds", "1", "--embedded", "1", "--slo", "jain>0.1"))
-	require.NoError(t, err)
-	changed := first.Config
-	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1", "failure_rate<=1%", "goodput>=95%"}
-	same(changed, again.Config)
-	require.Len(t, again.Config.Masters, 1)
+	stdout, _, code := lockbench(t, "report", name)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, stdout, "6 masters in 2 groups (embedded")
+	_, stderr, code := lockbench(t, "advise", name)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "several groups of masters")
 }
 
-func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
+func TestASweepOfGroupsAddsMasters(t *testing.T) {
 	t.Parallel()
-	whole := read(t, keep(t, words(quick)...))
-	dir := t.TempDir()
-	for want, text := range map[string]string{
-		"is empty":                            "",
-		"is not JSON":                         "lockbench",
-		"is cut off":                          whole[:len(whole)-9],
-		"is JSON, but no result of lockbench": `{"results": []}`,
-		"another lockbench: schema 1, this one reads 3": strings.Replace(whole, `"schema_version": 3`, `"schema_version": 1`, 1),
-		"no such file": "-",
-	} {
-		name := filepath.Join(dir, "r.json")
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
-		if text == "-" {
-			name += ".not"
-		}
-		for _, args := range [][]string{{"run", "--config", name}, {"report", name}} {
-			stdout, stderr, code := lockbench(t, args...)
-			require.Equal(t, exitUsage, code, stderr)
-			require.Contains(t, stderr, want)
-			require.Contains(t, stderr, "r.json")
-			require.Empty(t, stdout)
-		}
+	doc, _ := measured(t, "sweep --embedded 1 --param groups=1,3 --fencing --workers 2 --duration 300ms --warmup 0s")
+	require.Len(t, doc.Config.Masters, 3)
+	require.Len(t, doc.Results, 2)
+	require.Equal(t, []int{1, 3}, []int{doc.Results[0].Masters, doc.Results[1].Masters})
+	for _, r := range doc.Results {
+		require.Positive(t, r.Totals.Acquired)
+		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
 	}
 }
 

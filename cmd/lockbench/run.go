@@ -2,9 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
@@ -38,22 +38,23 @@ func compareCommand(f *plan.Flags) *cobra.Command {
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,redislock,muxlock-single,raw", 6)
 }
 
-// loadCommand gives a command the flags of a load. The command makes the rounds of the plan.
-func loadCommand(f *plan.Flags, made func(string, *pflag.FlagSet) (*plan.Plan, error), cmd *cobra.Command, impls string, rounds int) *cobra.Command {
+// loadCommand gives a command the flags of a load. The command makes the runs of the plan.
+func loadCommand(f *plan.Flags, made func(string) (*plan.Plan, error), cmd *cobra.Command, impls string, rounds int) *cobra.Command {
 	f.Declare(cmd.Flags(), impls, rounds, formats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		p, err := made(cmd.Name(), cmd.Flags())
+		p, err := made(cmd.Name())
 		if err != nil {
 			return err
 		}
-		return execute(cmd, p, procedure{runs: session.Rounds(p.All()...)})
+		return execute(cmd, p, procedure{})
 	}
 	return cmd
 }
 
 // procedure is what differs between commands with a load.
 type procedure struct {
-	runs session.Runs
+	says string       // before the runs, on standard error
+	runs session.Runs // nil: those of the plan
 	// complete adds what is of all runs together to the document, or writes it elsewhere; may be nil.
 	complete func(*result.Document) error
 	excused  []bench.ReasonKind // as in judge
@@ -61,11 +62,14 @@ type procedure struct {
 
 // execute is the common part of all commands with a load: find masters, load, write, judge.
 func execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
-	out, err := open(cmd, p.Output, formats)
+	out, err := open(cmd, p.Output)
 	if err != nil {
 		return err
 	}
 	defer out.close()
+	if s.says != "" && !p.Output.Quiet {
+		fmt.Fprintln(cmd.ErrOrStderr(), s.says)
+	}
 	ctx := cmd.Context()
 	doc, runErr := session.Measure(ctx, p, cmd.ErrOrStderr(), s.runs)
 	if doc == nil || len(doc.Results) == 0 && runErr != nil && ctx.Err() == nil { // nothing to show

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/internal/usage"
 )
 
@@ -29,51 +27,42 @@ func sweepCommand(f *plan.Flags) *cobra.Command {
 	plan.Declare(cmd.Flags(), plan.OfSweep, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.Params, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; rate with --slo: which rate is the highest that meets every objective? Up from the lowest, three runs each, of at least --duration; then smaller steps below the first that missed")
 	})
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if len(f.Params) != 1 {
-			return usage.Errorf("sweep needs one --param")
-		}
-		return sweep(cmd, f, f.Params[0])
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return sweep(cmd, f) }
 	return cmd
 }
 
-// sweep prints its expected time and makes the runs. All runs share the masters of the setting
-// with the most masters.
-func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
-	param, err := plan.ParseParam(text)
+// sweep runs every implementation at every setting, in rounds: a drift of the machine affects all settings alike. A sweep of
+// rates with objectives makes the runs of each implementation by itself. All runs share the masters of the setting with the
+// most masters.
+func sweep(cmd *cobra.Command, f *plan.Flags) error {
+	if len(f.Params) != 1 {
+		return usage.Errorf("sweep needs one --param")
+	}
+	param, err := plan.ParseParam(f.Params[0])
 	if err != nil {
 		return err
 	}
-	rounds := cmd.Flags().Changed("rounds")
-	plans, err := f.Sweep(cmd.Name(), cmd.Flags(), param)
+	p, err := f.Sweep(cmd.Name(), param)
 	if err != nil {
 		return err
 	}
-	p := slices.MaxFunc(plans, func(a, b *plan.Plan) int { return a.Masters.Count - b.Masters.Count })
-	if param.Name == "rate" && len(p.Objectives) > 0 {
-		if rounds {
-			return usage.Errorf("--rounds cannot be used with --param rate and --slo, which makes %d runs at each rate", result.RateRuns)
+	n, each := len(p.Each)*p.Rounds*len(p.Impls), p.Warmup+p.Duration
+	s := procedure{says: fmt.Sprintf("%d runs of %s: %s", n, each, (time.Duration(n) * each).Round(time.Second))}
+	search := &highest{plan: p}
+	if param.Name == "rate" {
+		s.excused = []bench.ReasonKind{bench.ReasonRate, bench.ReasonBacklog} // a rate that was not met is an answer there
+		if len(p.Objectives) > 0 {
+			if cmd.Flags().Changed("rounds") {
+				return usage.Errorf("--rounds cannot be used with --param rate and --slo, which makes %d runs at each rate", result.RateRuns)
+			}
+			p.Rounds, s.says, s.runs = result.RateRuns, "", search.run
 		}
-		return execute(cmd, plans[0], highestRates(param, plans))
 	}
-	if !p.Output.Quiet {
-		n, each := len(plans)*p.Rounds*len(p.Impls), p.Warmup+p.Duration
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d runs of %s: %s\n", n, each, (time.Duration(n) * each).Round(time.Second))
-	}
-	return execute(cmd, p, swept(param, plans))
-}
-
-// swept runs every implementation at every setting, in rounds: a drift of the machine affects
-// all settings alike.
-func swept(param result.SweepParam, plans []*plan.Plan) procedure {
-	s := procedure{runs: session.Rounds(plans...), complete: func(doc *result.Document) error {
+	s.complete = func(doc *result.Document) error {
 		doc.Relative = []result.Relative{} // Relative knows no settings
 		doc.Sweep = result.NewSweep([]result.SweepParam{param}, doc.Results)
+		doc.Sweep.Highest = search.found
 		return nil
-	}}
-	if param.Name == "rate" { // a rate that was not met is an answer there, not a failure
-		s.excused = []bench.ReasonKind{bench.ReasonRate, bench.ReasonBacklog}
 	}
-	return s
+	return execute(cmd, p, s)
 }

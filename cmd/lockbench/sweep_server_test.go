@@ -45,31 +45,24 @@ func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
 
 func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--param", "masters=1,3", "--impl", "noop,redislock", "--rounds", "2",
-		"--workers", "2", "--duration", "50ms", "--warmup", "0s", "--seed", "5", "-o", "json")
-	require.Contains(t, []int{exitOK, exitUnsafe, exitNotValid}, code, stderr) // noop excludes nobody
+	doc, stderr := measured(t, "sweep --embedded 1 --param masters=1,3 --impl noop,redislock --rounds 2 --workers 2 --duration 50ms --warmup 0s --seed 5")
 	require.Contains(t, stderr, "8 runs")
 	require.Contains(t, stderr, "masters=3")
-	doc := requireFields(t, stdout)
 	var order []string
-	for _, r := range doc["results"].([]any) {
-		r := r.(map[string]any)
-		s := r["setting"].(map[string]any)
-		order = append(order, fmt.Sprint(s["masters"], " ", r["impl"], r["round"], " seed ", r["seed"]))
-		if r["impl"] == "noop" {
-			require.Equal(t, s["masters"], fmt.Sprint(r["masters"]))
+	for _, r := range doc.Results {
+		order = append(order, fmt.Sprint(r.Setting["masters"], " ", r.Impl, r.Round, " seed ", r.Seed))
+		if r.Impl == "noop" {
+			require.Equal(t, r.Setting["masters"], fmt.Sprint(r.Masters))
 		}
 	}
 	require.Equal(t, []string{
 		"1 noop1 seed 5", "1 redislock1 seed 5", "3 noop1 seed 5", "3 redislock1 seed 5",
 		"3 redislock2 seed 6", "3 noop2 seed 6", "1 redislock2 seed 6", "1 noop2 seed 6",
 	}, order)
-	require.Empty(t, doc["relative"])
-	require.Len(t, doc["config"].(map[string]any)["masters"], 3)
-	points, _ := at(doc, "sweep.points")
-	require.Len(t, points, 4)
-	require.Equal(t, []any{0.0, 7.0}, points.([]any)[0].(map[string]any)["results"])
-	require.Equal(t, []any{3.0, 4.0}, points.([]any)[3].(map[string]any)["results"])
+	require.Empty(t, doc.Relative)
+	require.Len(t, doc.Config.Masters, 3)
+	require.Len(t, doc.Sweep.Points, 4)
+	require.Equal(t, [][]int{{0, 7}, {3, 4}}, [][]int{doc.Sweep.Points[0].Results, doc.Sweep.Points[3].Results})
 }
 
 func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {

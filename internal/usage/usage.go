@@ -17,6 +17,14 @@ func (e Error) Unwrap() error { return e.Err }
 // Errorf is fmt.Errorf for an Error.
 func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, args...)} }
 
+// Refuse is Errorf if the command line is wrong, and else nil. The first of several rules that is broken is cmp.Or of them.
+func Refuse(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return Errorf(format, args...)
+}
+
 // Args turns the errors of a check of arguments into usage errors.
 func Args[C any](check func(C, []string) error) func(C, []string) error {
 	return func(cmd C, args []string) error {

@@ -21,10 +21,9 @@ import (
 
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/address"
-	"muxlock/internal/guard"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/wire"
 )
 
 // Set has the masters of a run.
@@ -49,7 +48,7 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 	for _, addr := range addrs {
 		version, rtt, err := meet(ctx, addr)
 		if err != nil {
-			first = cmp.Or(first, fmt.Errorf("master %s: %w", Redact(addr), resp.WithoutArguments(err)))
+			first = cmp.Or(first, fmt.Errorf("master %s: %w", Redact(addr), err))
 			continue
 		}
 		s.Distance = max(s.Distance, rtt)
@@ -67,26 +66,23 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 // meet asks one master for its version several times, and returns the shortest round trip. It
 // blocks for 5 s at most.
 func meet(ctx context.Context, addr string) (version string, shortest time.Duration, err error) {
-	opt, err := Option(addr)
-	if err != nil {
-		return "", 0, err
-	}
-	client, err := rueidis.NewClient(guard.Option(opt))
-	if err != nil {
-		return "", 0, err
-	}
-	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	c, err := wire.Dial(ctx, addr)
+	if err != nil {
+		return "", 0, err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })()
 	shortest = math.MaxInt64
 	for range 5 {
 		start := time.Now()
-		info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+		info, err := c.Call("INFO", "server")
 		if err != nil {
 			return "", 0, err
 		}
 		shortest = min(shortest, time.Since(start))
-		if name, number := serverinfo.Parse(info).Product(); number != "" {
+		if name, number := serverinfo.Parse(info[0].Text).Product(); number != "" {
 			version = name + " " + number
 		}
 	}

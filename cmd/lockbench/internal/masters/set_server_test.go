@@ -73,5 +73,5 @@ func TestOneMasterThatAnswersIsEnoughWhicheverIsNamedFirst(t *testing.T) {
 func TestAnErrorShowsNoPasswordThatAServerQuotes(t *testing.T) {
 	stranger := redistest.Stranger(t)
 	_, err := masters.Use(t.Context(), []string{"redis://:swordfish@" + stranger})
-	require.EqualError(t, err, "master redis://"+stranger+": unknown command 'AUTH'")
+	require.EqualError(t, err, "master redis://"+stranger+": AUTH: unknown command 'AUTH'")
 }

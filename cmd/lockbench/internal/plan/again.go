@@ -2,7 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +23,7 @@ func Again(doc result.Document, fs *pflag.FlagSet) string {
 	}
 	var settings []setting
 	fs.VisitAll(func(f *pflag.Flag) {
-		if h := HeadingOf(f); h == OfOutput || h == OfNothing || slices.Contains(but, f.Name) {
+		if HeadingOf(f) == OfOutput || slices.Contains(but, f.Name) {
 			return
 		}
 		switch list, is := f.Value.(pflag.SliceValue); {
@@ -72,7 +72,7 @@ func unspoken(doc result.Document) (names []string) {
 }
 
 // takeConfig sets the flags that the user did not set, from the result file of --config.
-func (f *Flags) takeConfig(fs *pflag.FlagSet) error {
+func (f *Flags) takeConfig() error {
 	if f.config == "" {
 		return nil
 	}
@@ -80,33 +80,32 @@ func (f *Flags) takeConfig(fs *pflag.FlagSet) error {
 	if err != nil {
 		return usage.Errorf("--config: %w", err)
 	}
-	if !slices.ContainsFunc(targetFlags, fs.Changed) {
-		target, err := targetOf(doc.Config)
-		if err != nil {
-			return usage.Errorf("--config: %s %w", f.config, err)
+	if c := doc.Config; !slices.ContainsFunc(targetFlags, f.set) {
+		if c.Target == result.Given && c.MastersRedacted {
+			return usage.Errorf("--config: %s does not keep passwords: name its masters again with --masters (%s)", f.config, strings.Join(c.Masters, ","))
 		}
-		if err := fs.Set(target.Flag, target.Value); err != nil {
+		target := targetOf(c)
+		if err := f.flags.Set(target.Flag, target.Value); err != nil {
 			return usage.Errorf("--config: %s is damaged: %w", f.config, err)
 		}
 	}
-	f.described, f.config = len(doc.Config.Loads) == 0, ""
+	f.config = ""
 	own := unspoken(*doc)
-	if f.Dist == (bench.Dist{}) && fs.Changed("dist") {
+	if f.Dist == (bench.Dist{}) && f.set("dist") {
 		own = append(own, "keys") // mean nothing then
 	}
 	var again []func() error
-	fs.VisitAll(func(flag *pflag.Flag) {
+	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed || slices.Contains(own, flag.Name) {
 			again = append(again, keep(flag.Value))
+		} else {
+			f.said = append(f.said, flag.Name)
 		}
 	})
 	f.Settings = doc.Config.Settings
 	f.Kept, f.Config.History, f.KeyPrefix, f.Params, f.FaultKinds, f.Settings.History = 0, 0, "", nil, nil, "" // no flags of a load
 	for _, set := range again {
 		err = cmp.Or(err, set())
-	}
-	for _, name := range ofTime {
-		fs.Lookup(name).Changed = fs.Changed(name) || len(doc.Config.Loads) > 0 && !slices.Contains(own, name)
 	}
 	return err
 }
@@ -131,11 +130,7 @@ type setting struct {
 func commandOf(command string, of *result.Config, settings []setting) string {
 	line := "lockbench " + command
 	if len(of.Masters) > 0 {
-		target, err := targetOf(*of)
-		if err != nil { // people can add the passwords that a document lacks
-			target = setting{"masters", strings.Join(of.Masters, ",")}
-		}
-		settings = append([]setting{target}, settings...)
+		settings = append([]setting{targetOf(*of)}, settings...) // people can add the passwords that a document lacks
 	}
 	for _, s := range settings {
 		switch s.Value {
@@ -150,27 +145,21 @@ func commandOf(command string, of *result.Config, settings []setting) string {
 	return line
 }
 
+// bare matches an argument that a shell takes as it is.
+var bare = regexp.MustCompile(`^[a-zA-Z0-9_.,:/@=+%-]+$`)
+
 // quoted quotes an argument for a shell.
 func quoted(arg string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
-	}
-	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+	if bare.MatchString(arg) {
 		return arg
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 // targetOf returns the flag for the same masters, or for as many masters of the same kind in each group.
-func targetOf(c result.Config) (setting, error) {
-	switch c.Target {
-	case result.Local, result.Embedded:
-		return setting{string(c.Target), strconv.Itoa(len(c.Masters) / max(c.Groups, 1))}, nil
-	case result.Given:
-		if c.MastersRedacted {
-			return setting{}, fmt.Errorf("does not keep passwords: name its masters again with --masters (%s)", strings.Join(c.Masters, ","))
-		}
-		return setting{"masters", strings.Join(c.Masters, ",")}, nil
+func targetOf(c result.Config) setting {
+	if c.Target == result.Given {
+		return setting{"masters", strings.Join(c.Masters, ",")}
 	}
-	return setting{}, fmt.Errorf("is damaged: its masters are neither given, local nor embedded but %q", c.Target)
+	return setting{string(c.Target), strconv.Itoa(len(c.Masters) / max(c.Groups, 1))}
 }

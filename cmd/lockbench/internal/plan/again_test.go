@@ -18,16 +18,15 @@ import (
 )
 
 // declared returns the parsed flags of a load.
-func declared(t *testing.T, impls string, args ...string) (*pflag.FlagSet, *Flags) {
+func declared(t *testing.T, impls string, args ...string) *Flags {
 	t.Helper()
 	var f Flags
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.Declare(fs, impls, 1, "text")
-	require.NoError(t, fs.Parse(args))
-	return fs, &f
+	f.Declare(pflag.NewFlagSet("", pflag.ContinueOnError), impls, 1, "text")
+	require.NoError(t, f.flags.Parse(args))
+	return &f
 }
 
-func runFlags(t *testing.T, args ...string) (*pflag.FlagSet, *Flags) {
+func runFlags(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	return declared(t, "muxlock", args...)
 }
@@ -35,8 +34,7 @@ func runFlags(t *testing.T, args ...string) (*pflag.FlagSet, *Flags) {
 // planned returns the plan of lockbench run.
 func planned(t *testing.T, args ...string) *Plan {
 	t.Helper()
-	fs, f := runFlags(t, args...)
-	p, err := f.Plan("run", fs)
+	p, err := runFlags(t, args...).Plan("run")
 	require.NoError(t, err, args)
 	return p
 }
@@ -51,7 +49,7 @@ func documentOf(p *Plan, impls string) (result.Document, *pflag.FlagSet) {
 	for i := range c.Masters {
 		c.Masters[i] = fmt.Sprintf("m:%d", i+1)
 	}
-	for _, one := range p.Loads {
+	for _, one := range p.Each {
 		c.Loads = append(c.Loads, result.Load{Name: result.LoadName(one.Setting[result.LoadSetting]), Config: one.Config, Impls: one.Impls})
 	}
 	return result.NewDocument(c, nil), fs
@@ -95,16 +93,16 @@ func TestTheCommandThatRepeatsARunMakesTheSamePlan(t *testing.T) {
 }
 
 func TestEveryFlagOfALoadIsKept(t *testing.T) {
-	fs, f := runFlags(t)
-	fs.VisitAll(func(flag *pflag.Flag) {
+	f := runFlags(t)
+	f.flags.VisitAll(func(flag *pflag.Flag) {
 		h := HeadingOf(flag)
 		_ = slices.ContainsFunc([]string{"7", "7s", "true", "try", "uniform"}, func(text string) bool { return flag.Value.Set(text) == nil })
 		kept := h != OfOutput && flag.Name != "new-masters" && !slices.Contains(targetFlags, flag.Name)
-		line := Again(result.Document{Config: result.Config{Settings: f.Settings}}, fs)
+		line := Again(result.Document{Config: result.Config{Settings: f.Settings}}, f.flags)
 		require.Equal(t, kept, strings.Contains(line, "--"+flag.Name), "--%s: %s", flag.Name, line)
-		another, g := runFlags(t)
-		g.Settings = f.Settings
-		require.Equal(t, line, Again(result.Document{Config: result.Config{Settings: f.Settings}}, another), "the settings have its value")
+		another := runFlags(t)
+		another.Settings = f.Settings
+		require.Equal(t, line, Again(result.Document{Config: result.Config{Settings: f.Settings}}, another.flags), "the settings have its value")
 	})
 }
 
@@ -132,8 +130,7 @@ func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 	} {
 		name := filepath.Join(t.TempDir(), "r.json")
 		require.NoError(t, os.WriteFile(name, []byte(c.file), 0o644))
-		fs, f := runFlags(t, append(strings.Fields(c.args), "--config", name, "--slo", "jain>0.2")...)
-		p, err := f.Plan("run", fs)
+		p, err := runFlags(t, append(strings.Fields(c.args), "--config", name, "--slo", "jain>0.2")...).Plan("run")
 		if c.error != "" {
 			require.ErrorContains(t, err, c.error)
 			require.ErrorAs(t, err, new(usage.Error))

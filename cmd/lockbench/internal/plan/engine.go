@@ -17,39 +17,29 @@ import (
 	"muxlock/internal/usage"
 )
 
-// checkImpls refuses what an implementation cannot do, and what the engine would refuse.
+// checkImpls refuses what the implementations cannot do together, and what the engine would refuse.
 func (p *Plan) checkImpls() error {
-	if !slices.ContainsFunc(p.Impls, func(name string) bool { return implOf(name).Ours }) {
-		for flag, given := range map[string]time.Duration{"max-ttl": p.MaxTTL, "retry-held": p.RetryHeld, "retry-split": p.RetrySplit} {
-			if given != 0 {
-				return usage.Errorf("--%s cannot be used with --impl %s: only muxlock takes it", flag, strings.Join(p.Impls, ","))
-			}
-		}
-	}
-	for _, name := range p.Impls {
-		if !implOf(name).Can(p.Op) {
-			return usage.Errorf("--op %s cannot be used with --impl %s, whose locks offer no such thing", p.Op, name)
-		}
-	}
-	switch {
-	case p.Groups > 1 && p.Op.TakesAll():
-		return usage.Errorf("--op %s cannot be used with --groups %d: its names must be of one group", p.Op, p.Groups)
-	case p.Hold.Mean() >= p.TTL:
-		return usage.Errorf("--hold must be shorter than --ttl %s, got %s, on average %s", p.TTL, p.Hold, p.Hold.Mean().Round(time.Microsecond))
-	case p.MasterTimeout < 0 || p.MasterTimeout >= p.TTL:
-		return usage.Errorf("--master-timeout must be from 0 to below --ttl %s, got %s", p.TTL, p.MasterTimeout)
+	ours := slices.DeleteFunc(slices.Clone(p.Impls), func(name string) bool { return !implOf(name).Ours })
+	impls, rivals := strings.Join(p.Impls, ","), len(ours) == 0
+	const oursAlone = "--%s cannot be used with --impl %s: only muxlock takes it"
+	if err := cmp.Or(
+		usage.Refuse(rivals && p.MaxTTL != 0, oursAlone, "max-ttl", impls),
+		usage.Refuse(rivals && p.RetryHeld != 0, oursAlone, "retry-held", impls),
+		usage.Refuse(rivals && p.RetrySplit != 0, oursAlone, "retry-split", impls),
+		usage.Refuse(p.Groups > 1 && p.Op.TakesAll(), "--op %s cannot be used with --groups %d: its names must be of one group", p.Op, p.Groups),
+		usage.Refuse(p.Hold.Mean() >= p.TTL, "--hold must be shorter than --ttl %s, got %s, on average %s", p.TTL, p.Hold, p.Hold.Mean().Round(time.Microsecond)),
+		usage.Refuse(p.MasterTimeout < 0 || p.MasterTimeout >= p.TTL, "--master-timeout must be from 0 to below --ttl %s, got %s", p.TTL, p.MasterTimeout),
+	); err != nil {
+		return err
 	}
 	addrs := slices.Clone(p.Masters.Given)
 	for i := len(addrs); i < p.Masters.Count; i++ { // stand-ins for masters not started yet
 		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", i+1))
 	}
-	for _, name := range p.Impls {
+	for _, name := range ours {
 		own := addrs
 		if implOf(name).Single {
 			own = addrs[:1]
-		}
-		if !implOf(name).Ours {
-			continue
 		}
 		if err := p.Options(own, p.Masters.Target).Validate(); err != nil {
 			return p.Refused(err)
@@ -67,9 +57,9 @@ func implOf(name string) rivals.Impl {
 // checkCrashes refuses a crash whose new process would wait for votes. Masters were started for the run, and
 // without fencing the engine waits until they are old enough.
 func (p *Plan) checkCrashes() error {
-	needed := redlock.RestartWait(cmp.Or(p.MaxTTL, max(redlock.DefaultMaxTTL, p.TTL)), redlock.DefaultDrift)
+	needed := redlock.RestartWait(MaxTTL(p.Settings), redlock.DefaultDrift)
 	for _, name := range p.Impls {
-		impl, _ := rivals.Find(name)
+		impl := implOf(name)
 		if !impl.Ours || impl.Fences && p.Fencing {
 			continue
 		}

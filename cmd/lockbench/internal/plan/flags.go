@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -22,22 +23,31 @@ type Flags struct {
 	local, embedded int
 	newMasters      bool // may be wrong later
 	config          string
-	described       bool // --config has a single load
+	said            []string // flags that --config has set
+	flags           *pflag.FlagSet
 }
+
+// set reports whether the user set a flag.
+func (f *Flags) set(name string) bool { return f.flags.Changed(name) }
+
+// given reports whether the user or --config set a flag.
+func (f *Flags) given(name string) bool { return f.set(name) || slices.Contains(f.said, name) }
 
 // targetFlags choose the masters. They exclude each other.
 var targetFlags = []string{"masters", "local", "embedded"}
 
 // Output has the flags for place and format of a result.
 type Output struct {
-	Format string
-	File   string // empty: standard output
-	Page   string // empty: no page
-	Quiet  bool
+	Format  string
+	Formats []string // that the command has
+	File    string   // empty: standard output
+	Page    string   // empty: no page
+	Quiet   bool
 }
 
 // Declare declares the common flags of run, compare and sweep.
 func (f *Flags) Declare(to *pflag.FlagSet, impls string, rounds int, formats ...string) {
+	f.flags, f.Output.Formats = to, formats
 	Declare(to, OfTarget, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
 		fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")

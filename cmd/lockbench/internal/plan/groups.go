@@ -13,10 +13,9 @@ const (
 	OfFaults    = "Faults"
 	OfJudgement = "Judgement"
 	OfOutput    = "Output"
-	OfNothing   = "Other"
 )
 
-var Headings = []string{OfTarget, OfSweep, OfLoad, OfLock, OfAdvice, OfFaults, OfJudgement, OfOutput, OfNothing}
+var Headings = []string{OfTarget, OfSweep, OfLoad, OfLock, OfAdvice, OfFaults, OfJudgement, OfOutput}
 
 // headingKey is the key of a flag's annotation with its heading.
 const headingKey = "heading"
@@ -51,13 +50,10 @@ func Preset(fs *pflag.FlagSet, values map[string]string) {
 	}
 }
 
-// HeadingOf returns the heading of a flag.
+// HeadingOf returns the heading of a flag. Cobra's own, help and version, are under OfOutput.
 func HeadingOf(f *pflag.Flag) string {
-	switch h := f.Annotations[headingKey]; {
-	case len(h) == 1:
+	if h := f.Annotations[headingKey]; len(h) == 1 {
 		return h[0]
-	case f.Name == "help", f.Name == "version":
-		return OfOutput
 	}
-	return OfNothing
+	return OfOutput
 }

@@ -20,35 +20,32 @@ const probeLeast = time.Millisecond
 // manyNames is the number of names that workers share, or hold, unless --keys says it.
 const manyNames = 1000
 
-func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
-	if len(p.Impls) == 0 {
-		return usage.Errorf("--impl names no implementation")
-	}
+func (f *Flags) planImpls(p *Plan) error {
 	if err := p.refuseRaw(); err != nil && slices.Contains(p.Impls, raw.Name) {
-		if set("impl") {
+		if f.set("impl") {
 			return err
 		}
 		p.Impls = slices.DeleteFunc(slices.Clone(p.Impls), func(name string) bool { return name == raw.Name }) // the default has it
 	}
 	for _, name := range p.Impls {
 		impl, known := rivals.Find(name)
-		switch {
-		case !known:
-			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(rivals.Names(), ", "))
-		case p.Groups > 1 && (!impl.Ours || impl.Single):
-			return usage.Errorf("--groups cannot be used with --impl %s: only muxlock has groups", name)
+		if err := cmp.Or(
+			usage.Refuse(!known, "--impl %q is unknown; there are %s", name, strings.Join(rivals.Names(), ", ")),
+			usage.Refuse(p.Groups > 1 && (!impl.Ours || impl.Single), "--groups cannot be used with --impl %s: only muxlock has groups", name),
+			usage.Refuse(!impl.Can(p.Op), "--op %s cannot be used with --impl %s, whose locks offer no such thing", p.Op, name),
+		); err != nil {
+			return err
 		}
 	}
-	if p.Fencing && !rivals.CanFence(p.Impls) {
-		if set("fencing") {
-			return usage.Errorf("--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(p.Impls, ","))
-		}
-		p.Fencing = false // it was the default
+	fences := p.Fencing && rivals.CanFence(p.Impls)
+	if err := cmp.Or(
+		usage.Refuse(len(p.Impls) == 0, "--impl names no implementation"),
+		usage.Refuse(p.Fencing && !fences && f.set("fencing"), "--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(p.Impls, ",")),
+		usage.Refuse(p.Rounds < 1, "--rounds must be at least 1, got %d", p.Rounds),
+	); err != nil {
+		return err
 	}
-	p.Impls = numbered(p.Impls)
-	if p.Rounds < 1 {
-		return usage.Errorf("--rounds must be at least 1, got %d", p.Rounds)
-	}
+	p.Fencing, p.Impls = fences, numbered(p.Impls) // fencing may be the default
 	if len(p.Impls) > 1 {
 		p.Reference = p.Impls[0]
 		if slices.Contains(p.Impls, "muxlock") {
@@ -75,56 +72,41 @@ func numbered(impls []string) (names []string) {
 
 // refuseRaw returns an error if raw cannot make this load, or lacks a figure of the audit.
 func (p *Plan) refuseRaw() error {
-	switch {
-	case p.Rate > 0:
-		return usage.Errorf("--rate cannot be used with --impl raw, which always sends all it can")
-	case !(rivals.Impl{}).Can(p.Op):
-		return usage.Errorf("--op %s cannot be used with --impl raw, which only acquires and releases", p.Op)
-	}
+	err := cmp.Or(
+		usage.Refuse(p.Rate > 0, "--rate cannot be used with --impl raw, which always sends all it can"),
+		usage.Refuse(!(rivals.Impl{}).Can(p.Op), "--op %s cannot be used with --impl raw, which only acquires and releases", p.Op),
+	)
 	for _, f := range p.Faults {
-		if f.Kind.TakesAway() {
-			return usage.Errorf("--fault %s cannot be used with --impl raw, which needs every master", f.Text)
-		}
+		err = cmp.Or(err, usage.Refuse(f.Kind.TakesAway(), "--fault %s cannot be used with --impl raw, which needs every master", f.Text))
 	}
 	for _, o := range p.Objectives {
-		if o.OfAudit() {
-			return usage.Errorf("--slo %s cannot be used with --impl raw, which is not audited", o)
-		}
+		err = cmp.Or(err, usage.Refuse(o.OfAudit(), "--slo %s cannot be used with --impl raw, which is not audited", o))
 	}
-	return nil
+	return err
 }
 
-func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
+func (f *Flags) planLoad(p *Plan) error {
 	f.Seed = cmp.Or(f.Seed, 1+rand.Uint64N(1<<32)) // one for all settings of a sweep
 	p.Seed = f.Seed
 	own := p.Dist == (bench.Dist{}) && p.Op != bench.Hold // with op hold the workers divide --keys among them
+	unused := own && p.Keys != 0 && f.set("dist")
 	switch {
-	case own && p.Keys != 0 && set("dist"):
-		return usage.Errorf("--keys has no meaning with --dist own, where every worker has a name of its own")
 	case own && p.Keys != 0:
 		p.Dist = bench.Uniform()
 	case !own:
 		p.Keys = cmp.Or(p.Keys, manyNames)
 	}
-	switch {
-	case set("rate") && p.Rate == 0:
-		return usage.Errorf("--rate must be above 0, got 0; leave it out for a closed loop")
-	case p.Arrivals != "" && p.Rate == 0:
-		return usage.Errorf("--arrivals needs --rate")
-	case p.ProbeEvery < 0 || p.ProbeEvery > 0 && p.ProbeEvery < probeLeast:
-		return usage.Errorf("--probe-every must be 0 or at least %s, got %s", probeLeast, p.ProbeEvery)
-	case p.Procs < 1:
-		return usage.Errorf("--procs must be at least 1, got %d", p.Procs)
-	case p.Procs > 1 && !bench.SharesMemory:
-		return usage.Errorf("--procs above 1 needs memory that processes share, which this system does not offer")
-	case p.Seed >= 1<<53:
-		return usage.Errorf("--seed must be below 2^53, so that every JSON reader keeps it whole")
-	}
-	if err := p.Validate(); err != nil {
-		return usage.Error{Err: err}
-	}
 	if p.KeyPrefix = ""; p.Op.Shares() { // two runs at once measure readers apart from writers
 		p.KeyPrefix = fmt.Sprintf("lockbench:%d:", p.Seed)
 	}
-	return nil
+	return cmp.Or(
+		usage.Refuse(unused, "--keys has no meaning with --dist own, where every worker has a name of its own"),
+		usage.Refuse(f.set("rate") && p.Rate == 0, "--rate must be above 0, got 0; leave it out for a closed loop"),
+		usage.Refuse(p.Arrivals != "" && p.Rate == 0, "--arrivals needs --rate"),
+		usage.Refuse(p.ProbeEvery < 0 || p.ProbeEvery > 0 && p.ProbeEvery < probeLeast, "--probe-every must be 0 or at least %s, got %s", probeLeast, p.ProbeEvery),
+		usage.Refuse(p.Procs < 1, "--procs must be at least 1, got %d", p.Procs),
+		usage.Refuse(p.Procs > 1 && !bench.SharesMemory, "--procs above 1 needs memory that processes share, which this system does not offer"),
+		usage.Refuse(p.Seed >= 1<<53, "--seed must be below 2^53, so that every JSON reader keeps it whole"),
+		p.Validate(),
+	)
 }

@@ -10,8 +10,7 @@ import (
 
 func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
 	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op mix:extend=1": false, "--slo overlaps==0": false, "--slo failure_rate<1%": true} {
-		fs, f := declared(t, "muxlock,raw", strings.Fields(args)...)
-		p, err := f.Plan("compare", fs)
+		p, err := declared(t, "muxlock,raw", strings.Fields(args)...).Plan("compare")
 		require.NoError(t, err, args)
 		require.Equal(t, want, slices.Contains(p.Impls, "raw"), args)
 	}
@@ -23,8 +22,7 @@ func TestAnObjectiveOnOverlapsNeedsAnAudit(t *testing.T) {
 		"--impl muxlock,raw --slo overlaps==0": "--slo overlaps==0 cannot be used with --impl raw, which is not audited",
 		"--op hold --slo overlaps==0":          "--slo overlaps==0 needs an audit: --op hold has none",
 	} {
-		fs, f := runFlags(t, strings.Fields(args)...)
-		_, err := f.Plan("run", fs)
+		_, err := runFlags(t, strings.Fields(args)...).Plan("run")
 		require.EqualError(t, err, want)
 	}
 }
@@ -54,8 +52,7 @@ func TestACrashNeedsMastersThatVoteForTheNewProcess(t *testing.T) {
 		crash + "--impl redsync-goredis":  "",
 		"--procs 2 --fault pause:2@1s-2s": "",
 	} {
-		fs, f := runFlags(t, strings.Fields(args)...)
-		_, err := f.Plan("run", fs)
+		_, err := runFlags(t, strings.Fields(args)...).Plan("run")
 		if want == "" {
 			require.NoError(t, err, args)
 		} else {

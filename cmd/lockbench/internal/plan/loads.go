@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
@@ -14,9 +12,6 @@ import (
 // ofLoad are the flags that describe a load. A comparison with one of them has that load alone.
 var ofLoad = []string{"workers", "op", "procs", "keys", "dist", "hold", "think", "rate", "arrivals"}
 
-// ofTime are the flags that each load of a comparison has a default of its own for.
-var ofTime = []string{"duration", "warmup"}
-
 // loads are those of a comparison without any flag of ofLoad.
 var loads = []result.Load{
 	{Name: result.OwnNames, Config: bench.Config{Workers: 64, Procs: 1, Duration: 1200 * time.Millisecond, Warmup: 400 * time.Millisecond}},
@@ -24,13 +19,13 @@ var loads = []result.Load{
 	{Name: result.OneName, Config: bench.Config{Workers: 4, Procs: 4, Keys: 1, Hold: bench.Fixed(time.Millisecond), Duration: 4500 * time.Millisecond, Warmup: 500 * time.Millisecond}},
 }
 
-// Loads checks the command line of a comparison. Its plans have a load each, and one seed; the first has all of them in Loads.
-func (f *Flags) Loads(command string, fs *pflag.FlagSet) (*Plan, error) {
-	if err := f.takeConfig(fs); err != nil {
+// Loads checks the command line of a comparison. Its plans have a load each, and one seed; it returns the first, with all of them in Each.
+func (f *Flags) Loads(command string) (*Plan, error) {
+	if err := f.takeConfig(); err != nil {
 		return nil, err
 	}
-	if f.described || slices.ContainsFunc(ofLoad, fs.Changed) {
-		return f.Plan(command, fs)
+	if slices.ContainsFunc(ofLoad, f.given) {
+		return f.Plan(command)
 	}
 	var plans []*Plan
 	for _, l := range loads {
@@ -38,13 +33,13 @@ func (f *Flags) Loads(command string, fs *pflag.FlagSet) (*Plan, error) {
 			continue // --procs needs it
 		}
 		f.Workers, f.Procs, f.Keys, f.Hold = l.Workers, l.Procs, l.Keys, l.Hold
-		if !fs.Changed("duration") {
+		if !f.given("duration") {
 			f.Duration = l.Duration
 		}
-		if !fs.Changed("warmup") {
+		if !f.given("warmup") {
 			f.Warmup = l.Warmup
 		}
-		p, err := f.Plan(command, fs)
+		p, err := f.Plan(command)
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +51,6 @@ func (f *Flags) Loads(command string, fs *pflag.FlagSet) (*Plan, error) {
 			plans = append(plans, p)
 		}
 	}
-	plans[0].Loads = plans
+	plans[0].Each = plans
 	return plans[0], nil
 }

@@ -13,23 +13,22 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-func compareFlags(t *testing.T, args ...string) (*pflag.FlagSet, *Flags) {
+func compareFlags(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	return declared(t, "muxlock,redislock,raw", append(args, "--embedded", "1")...)
 }
 
 func TestAComparisonHasContentionUnlessALoadIsDescribed(t *testing.T) {
-	fs, f := compareFlags(t, "--ttl", "3s")
-	p, err := f.Loads("compare", fs)
+	p, err := compareFlags(t, "--ttl", "3s").Loads("compare")
 	require.NoError(t, err)
 	require.Len(t, p.All(), 3)
-	own, lone, one := p.Loads[0], p.Loads[1], p.Loads[2]
+	own, lone, one := p.Each[0], p.Each[1], p.Each[2]
 	require.Equal(t, bench.Dist{}, own.Dist)
 	require.Equal(t, 1, lone.Workers)
 	require.Equal(t, bench.Dist{}, lone.Dist)
 	require.Equal(t, []any{bench.Uniform(), 1, 4, 4}, []any{one.Dist, one.Keys, one.Procs, one.Workers})
 	require.Equal(t, string(result.OneName), one.Setting[result.LoadSetting])
-	for _, p := range p.Loads {
+	for _, p := range p.Each {
 		require.Equal(t, p == own, slices.Contains(p.Impls, "raw"))
 		require.Equal(t, own.Seed, p.Seed)
 	}
@@ -37,8 +36,7 @@ func TestAComparisonHasContentionUnlessALoadIsDescribed(t *testing.T) {
 	requireTheSame(t, p)
 
 	for _, args := range [][]string{{"--workers", "64"}, {"--keys", "1"}, {"--rate", "5", "--impl", "muxlock"}, {"--hold", "1ms"}} {
-		fs, f := compareFlags(t, args...)
-		p, err := f.Loads("compare", fs)
+		p, err := compareFlags(t, args...).Loads("compare")
 		require.NoError(t, err)
 		require.Equal(t, []*Plan{p}, p.All(), args)
 		requireTheSame(t, p)
@@ -46,11 +44,10 @@ func TestAComparisonHasContentionUnlessALoadIsDescribed(t *testing.T) {
 }
 
 func TestTimesThatAreGivenAreThoseOfEveryLoad(t *testing.T) {
-	fs, f := compareFlags(t, "--duration", "7s")
-	p, err := f.Loads("compare", fs)
+	p, err := compareFlags(t, "--duration", "7s").Loads("compare")
 	require.NoError(t, err)
 	warmups := map[string]bool{}
-	for _, p := range p.Loads {
+	for _, p := range p.Each {
 		require.Equal(t, "7s", p.Duration.String())
 		warmups[p.Warmup.String()] = true
 	}
@@ -68,8 +65,7 @@ func requireTheSame(t *testing.T, p *Plan) string {
 	require.NoError(t, result.JSON(file, doc))
 	require.NoError(t, file.Close())
 	for _, args := range [][]string{wordsOf(line), {"--config", kept}} {
-		fs, f := declared(t, "muxlock,redislock,raw", args...)
-		again, err := f.Loads("compare", fs)
+		again, err := declared(t, "muxlock,redislock,raw", args...).Loads("compare")
 		require.NoError(t, err)
 		require.Len(t, again.All(), len(p.All()), args)
 		for i, one := range p.All() {
@@ -81,8 +77,7 @@ func requireTheSame(t *testing.T, p *Plan) string {
 
 func TestPassingADefaultChangesNothing(t *testing.T) {
 	want := planned(t, "--embedded", "1", "--seed", "1")
-	fs, _ := runFlags(t)
-	fs.VisitAll(func(flag *pflag.Flag) {
+	runFlags(t).flags.VisitAll(func(flag *pflag.Flag) {
 		if _, list := flag.Value.(pflag.SliceValue); list || flag.DefValue == "" || slices.Contains([]string{"embedded", "local", "masters", "new-masters", "arrivals", "rate", "seed"}, flag.Name) {
 			return // given, they mean something
 		}
@@ -93,8 +88,7 @@ func TestPassingADefaultChangesNothing(t *testing.T) {
 }
 
 func TestAnImplementationBesideItselfHasTwoNames(t *testing.T) {
-	fs, f := compareFlags(t, "--impl", "muxlock,muxlock,raw,muxlock", "--workers", "2")
-	p, err := f.Loads("compare", fs)
+	p, err := compareFlags(t, "--impl", "muxlock,muxlock,raw,muxlock", "--workers", "2").Loads("compare")
 	require.NoError(t, err)
 	require.Equal(t, []string{"muxlock", "muxlock#2", "raw", "muxlock#3"}, p.Impls)
 	require.Equal(t, "muxlock", p.Reference)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
@@ -30,76 +28,74 @@ type Masters struct {
 }
 
 // MastersAlone returns a plan of masters and their faults, without a load.
-func (f *Flags) MastersAlone(fs *pflag.FlagSet) (*Plan, error) {
+func (f *Flags) MastersAlone() (*Plan, error) {
 	p := &Plan{Settings: f.Settings}
 	p.Duration = time.Hour
-	return p, cmp.Or(f.planMasters(p, fs.Changed), f.planFaults(p, fs.Changed))
+	return p, cmp.Or(f.planMasters(p), p.planFaults())
 }
 
-func (f *Flags) planMasters(p *Plan, set func(string) bool) (err error) {
+func (f *Flags) planMasters(p *Plan) (err error) {
 	m := &p.Masters
-	chosen := slices.DeleteFunc(slices.Clone(targetFlags), func(name string) bool { return !set(name) })
+	chosen := slices.DeleteFunc(slices.Clone(targetFlags), func(name string) bool { return !f.set(name) })
 	switch {
-	case f.newMasters && !set("masters"):
-		return usage.Errorf("--new-masters is for --masters; others are always new")
-	case len(chosen) > 1:
-		return usage.Errorf("--%s exclude each other", strings.Join(chosen, " and --"))
-	case set("masters"):
+	case f.set("masters"):
 		m.Target, m.New = result.Given, f.newMasters
-		if m.Given, err = masters.Parse(f.masters); err != nil {
-			return usage.Errorf("--masters: %w", err)
-		}
+		m.Given, err = masters.Parse(f.masters)
 		m.Count = len(m.Given)
-	case set("embedded"):
+	case f.set("embedded"):
 		m.Target, m.Count = result.Embedded, f.embedded
 	default:
 		m.Target, m.Count = result.Local, f.local
 	}
-	if m.Target != result.Local {
-		if p.Programs = nil; set("server") {
-			return usage.Errorf("--server is for --local servers")
-		}
+	given, local := m.Target == result.Given, m.Target == result.Local
+	if !local {
+		p.Programs = nil
 	}
-	for _, program := range p.Programs {
+	m.Chosen = len(chosen) > 0 || len(p.Programs) > 0
+	most := maxMasters / max(m.Count, 1) // groups
+	err = cmp.Or(
+		usage.Refuse(f.newMasters && !given, "--new-masters is for --masters; others are always new"),
+		usage.Refuse(len(chosen) > 1, "--%s exclude each other", strings.Join(chosen, " and --")),
+		usage.Refuse(err != nil, "--masters: %w", err),
+		usage.Refuse(!local && f.set("server"), "--server is for --local servers"),
+		checkPrograms(p.Programs),
+		usage.Refuse(given && (p.Groups < 1 || m.Count%max(p.Groups, 1) != 0), "--groups must divide the number of --masters, %d, got %d", m.Count, p.Groups),
+		usage.Refuse(!given && (m.Count < 1 || m.Count > maxMasters), "--%s must be 1 to %d, got %d", m.Target, maxMasters, m.Count),
+		usage.Refuse(!given && (p.Groups < 1 || p.Groups > most), "--groups must be 1 to %d with --%s %d, got %d", most, m.Target, m.Count, p.Groups),
+	)
+	if !given {
+		m.Count *= p.Groups
+	}
+	return err
+}
+
+func checkPrograms(programs []string) error {
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			return usage.Errorf("--server: %w", err)
 		}
 	}
-	m.Chosen = len(chosen) > 0 || len(p.Programs) > 0
-	switch {
-	case m.Target == result.Given && (p.Groups < 1 || m.Count%p.Groups != 0):
-		return usage.Errorf("--groups must divide the number of --masters, %d, got %d", m.Count, p.Groups)
-	case m.Target == result.Given:
-		return nil
-	case m.Count < 1 || m.Count > maxMasters:
-		return usage.Errorf("--%s must be 1 to %d, got %d", m.Target, maxMasters, m.Count)
-	case p.Groups < 1 || p.Groups > maxMasters/m.Count:
-		return usage.Errorf("--groups must be 1 to %d with --%s %d, got %d", maxMasters/m.Count, m.Target, m.Count, p.Groups)
-	}
-	m.Count *= p.Groups
 	return nil
 }
 
-func (f *Flags) planFaults(p *Plan, _ func(string) bool) error {
+func (p *Plan) planFaults() error {
 	run := faults.Run{Masters: p.Masters.Count, Duration: p.Duration}
 	if p.Procs > 1 {
 		run.Clients = p.Procs
 	}
 	for _, s := range p.Settings.Faults {
-		if p.Masters.Target != result.Local {
-			return usage.Errorf("--fault works on --local masters only")
-		}
 		fault, err := faults.Parse(s, run)
-		if err != nil {
-			return usage.Errorf("--fault %w", err)
+		if err := cmp.Or(
+			usage.Refuse(p.Masters.Target != result.Local, "--fault works on --local masters only"),
+			usage.Refuse(err != nil, "--fault %w", err),
+		); err != nil {
+			return err
 		}
 		if fault.Whole {
 			p.Warmup = max(p.Warmup, faultWarmup)
 		}
 		p.Faults = append(p.Faults, fault)
 	}
-	if err := faults.Check(p.Faults); err != nil {
-		return usage.Errorf("--fault %w", err)
-	}
-	return nil
+	err := faults.Check(p.Faults)
+	return usage.Refuse(err != nil, "--fault %w", err)
 }

@@ -4,15 +4,11 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
-
-	"github.com/spf13/pflag"
 
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/quorum"
-	"muxlock/internal/usage"
 )
 
 // Plan is a checked command line: its settings, with all that was chosen for the user, and what follows from them.
@@ -20,7 +16,7 @@ type Plan struct {
 	result.Settings
 	Command        string            // run, compare, sweep, advise or chaos
 	Setting        map[string]string // the sweep's values, by param; the name of a comparison's load
-	Loads          []*Plan           // of a comparison of several loads, in its first plan
+	Each           []*Plan           // of a sweep's values or a comparison's loads, this one among them
 	Masters        Masters
 	Together       bool           // the processes of one run take Impls in turn
 	Reference      string         // empty: no comparison
@@ -31,27 +27,29 @@ type Plan struct {
 }
 
 // Plan checks all that can be checked before anything is started. Each error names its flag.
-func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
-	if err := f.takeConfig(fs); err != nil {
+func (f *Flags) Plan(command string) (*Plan, error) {
+	if err := f.takeConfig(); err != nil {
 		return nil, err
 	}
 	p := &Plan{Command: command, Settings: f.Settings, Output: f.Output}
-	for _, check := range []func(*Plan, func(string) bool) error{f.planMasters, f.planFaults, f.planLoad, f.planObjectives, f.planImpls} {
-		if err := check(p, fs.Changed); err != nil {
+	for _, step := range []func(*Plan) error{
+		f.planMasters, (*Plan).planFaults, f.planLoad, (*Plan).planObjectives, f.planImpls, (*Plan).checkImpls, (*Plan).checkCrashes,
+	} {
+		if err := step(p); err != nil {
 			return nil, err
 		}
 	}
-	return p, cmp.Or(p.checkImpls(), p.checkCrashes())
+	return p, nil
 }
 
-func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
+func (p *Plan) planObjectives() error {
 	for _, text := range p.SLO {
 		o, err := result.ParseObjective(text)
 		if err == nil {
 			err = o.Possible(p.Config)
 		}
 		if err != nil {
-			return usage.Error{Err: err}
+			return err
 		}
 		p.Objectives = append(p.Objectives, o)
 	}
@@ -65,10 +63,10 @@ func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 	return nil
 }
 
-// All returns the plans of a comparison's loads; else p alone.
+// All returns Each; without it p alone.
 func (p *Plan) All() []*Plan {
-	if len(p.Loads) > 0 {
-		return p.Loads
+	if len(p.Each) > 0 {
+		return p.Each
 	}
 	return []*Plan{p}
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/usage"
@@ -26,7 +24,7 @@ var swept = map[string]string{
 	"hold": bench.UnitNs, "think": bench.UnitNs, "ttl": bench.UnitNs, "wait": bench.UnitNs,
 }
 
-// ParseParam parses NAME=VALUES. Commas separate values, see splitValues; each is a value of the flag, or
+// ParseParam parses NAME=VALUES. Commas separate values, see oneValue; each is a value of the flag, or
 // FROM..TOxFACTOR for FROM, FROM*FACTOR and so on up to TO.
 func ParseParam(s string) (result.SweepParam, error) {
 	name, list, ok := strings.Cut(s, "=")
@@ -38,7 +36,7 @@ func ParseParam(s string) (result.SweepParam, error) {
 		return result.SweepParam{}, usage.Errorf("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
 	}
 	p := result.SweepParam{Name: name, Unit: unit}
-	for _, text := range splitValues(list) {
+	for _, text := range oneValue.FindAllString(list, -1) {
 		texts, err := expand(text, unit, name != "rate")
 		if err != nil {
 			return p, usage.Errorf("--param %s: %w", s, err)
@@ -56,19 +54,8 @@ func ParseParam(s string) (result.SweepParam, error) {
 	return p, nil
 }
 
-// splitValues splits a list at its commas, but for the one within lognormal:1ms,0.5 or hotspot:0.1,0.9.
-func splitValues(list string) (values []string) {
-	for text := range strings.SplitSeq(list, ",") {
-		if n := len(values); n > 0 && halfValue.MatchString(values[n-1]) {
-			values[n-1] += "," + text
-		} else {
-			values = append(values, text)
-		}
-	}
-	return values
-}
-
-var halfValue = regexp.MustCompile(`^(lognormal|hotspot)[:(][^,]*$`)
+// oneValue matches a value in a list. The comma within lognormal:1ms,0.5 or hotspot:0.1,0.9 does not end it.
+var oneValue = regexp.MustCompile(`((lognormal|hotspot)[:(][^,]*,)?[^,]*`)
 
 // expand returns a single value, or the values of a range, which are rounded if the flag is a whole number.
 func expand(text, unit string, whole bool) ([]string, error) {
@@ -102,51 +89,47 @@ func expand(text, unit string, whole bool) ([]string, error) {
 
 // axis returns the place of a value on an axis; nil if it is no number.
 func axis(text, unit string) *float64 {
-	var v float64
+	v, err := result.ParseNumber(text)
 	if unit == bench.UnitNs {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return nil
-		}
+		var d time.Duration
+		d, err = time.ParseDuration(text)
 		v = float64(d)
-	} else {
-		var r rate
-		if r.Set(text) != nil {
-			return nil
-		}
-		v = float64(r)
 	}
-	if math.IsInf(v, 0) || math.IsNaN(v) {
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
 	}
 	return &v
 }
 
 // Sweep checks the command line anew for each value of a param, as if the flag had been given.
-// So a sweep can do, and refuses, the same as a run. All plans have one seed.
-func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam) (plans []*Plan, err error) {
+// So a sweep can do, and refuses, the same as a run. All plans have one seed. Sweep returns one with the most masters, which
+// all can share, with all of them in Each.
+func (f *Flags) Sweep(command string, param result.SweepParam) (*Plan, error) {
 	flag := param.Name
 	if flag == "masters" { // the param is their number
 		flag = "local"
-		if fs.Changed("embedded") {
+		if f.set("embedded") {
 			flag = "embedded"
 		}
 	}
 	for _, name := range []string{param.Name, flag} {
-		if name != "embedded" && fs.Changed(name) {
+		if name != "embedded" && f.set(name) {
 			return nil, usage.Errorf("--param %s and --%s exclude each other", param.Name, name)
 		}
 	}
+	var plans []*Plan
 	for _, v := range param.Values {
-		if err := fs.Set(flag, v.Text); err != nil {
+		if err := f.flags.Set(flag, v.Text); err != nil {
 			return nil, usage.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
 		}
-		p, err := f.Plan(command, fs)
+		p, err := f.Plan(command)
 		if err != nil {
 			return nil, fmt.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
 		}
 		p.Setting = map[string]string{param.Name: v.Text}
 		plans = append(plans, p)
 	}
-	return plans, nil
+	most := slices.MaxFunc(plans, func(a, b *Plan) int { return a.Masters.Count - b.Masters.Count })
+	most.Each = plans
+	return most, nil
 }

@@ -49,15 +49,14 @@ func TestParamTakesListsAndRanges(t *testing.T) {
 }
 
 func TestAllSettingsHaveOneSeed(t *testing.T) {
-	fs, f := declared(t, "noop")
 	p, err := ParseParam("workers=1,2,3")
 	require.NoError(t, err)
-	plans, err := f.Sweep("sweep", fs, p)
+	swept, err := declared(t, "noop").Sweep("sweep", p)
 	require.NoError(t, err)
-	require.Len(t, plans, 3)
-	for i, p := range plans {
+	require.Len(t, swept.Each, 3)
+	for i, p := range swept.All() {
 		require.Equal(t, i+1, p.Workers)
-		require.Equal(t, plans[0].Seed, p.Seed)
+		require.Equal(t, swept.Seed, p.Seed)
 		require.NotZero(t, p.Seed)
 	}
 }

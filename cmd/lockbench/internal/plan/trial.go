@@ -63,6 +63,6 @@ func Trial(c result.Config, a *result.Advice, file string) string {
 }
 
 // MaxTTL returns the MaxTTL in use in a measurement.
-func MaxTTL(c result.Config) time.Duration {
-	return cmp.Or(c.MaxTTL, max(redlock.DefaultMaxTTL, c.TTL))
+func MaxTTL(s result.Settings) time.Duration {
+	return cmp.Or(s.MaxTTL, max(redlock.DefaultMaxTTL, s.TTL))
 }

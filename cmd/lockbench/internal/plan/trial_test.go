@@ -1,10 +1,9 @@
-package plan_test
+package plan
 
 import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
@@ -21,30 +19,12 @@ import (
 
 const ms = time.Millisecond
 
-// parsed returns the flags of a command for a shell, and their plan, which refuses what lockbench run refuses.
-func parsed(t *testing.T, command string, args []string) (*pflag.FlagSet, *plan.Plan) {
-	t.Helper()
-	var f plan.Flags
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.Declare(fs, "muxlock", 1, "json")
-	require.NoError(t, fs.Parse(args), args)
-	p, err := f.Plan(command, fs)
-	require.NoError(t, err, args)
-	return fs, p
-}
-
-var shellWord = regexp.MustCompile(`'[^']*'|\S+`)
-
 // trial returns the trial of an advice on that load. Its holds are in the file.
-func trial(t *testing.T, c result.Config, a *result.Advice, file string) (string, *plan.Plan) {
+func trial(t *testing.T, c result.Config, a *result.Advice, file string) (string, *Plan) {
 	t.Helper()
-	line := plan.Trial(c, a, file)
-	words := shellWord.FindAllString(line, -1)
-	for i := range words {
-		words[i] = strings.Trim(words[i], "'")
-	}
-	require.Equal(t, []string{"lockbench", "run"}, words[:2])
-	_, p := parsed(t, "run", words[2:])
+	line := Trial(c, a, file)
+	require.True(t, strings.HasPrefix(line, "lockbench run "), line)
+	p := planned(t, wordsOf(line)...)
 	require.GreaterOrEqual(t, p.Duration, 10*time.Second)
 	return line, p
 }
@@ -52,7 +32,7 @@ func trial(t *testing.T, c result.Config, a *result.Advice, file string) (string
 // measuredBy returns what a document keeps of a command on three local masters.
 func measuredBy(t *testing.T, command string, args ...string) result.Config {
 	t.Helper()
-	_, p := parsed(t, command, append([]string{"--local=3"}, args...))
+	p := planned(t, append([]string{"--local=3"}, args...)...)
 	return result.Config{Settings: p.Settings, Command: command, Target: "local", Masters: []string{"h:1", "h:2", "h:3"}}
 }
 
@@ -123,7 +103,7 @@ func TestATrialDrawsTheHoldsOfTheFile(t *testing.T) {
 		require.InEpsilon(t, 500*ms, times[900], 0.01)
 	}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	fs.Var(plan.Span{Span: new(bench.Span)}, "hold", "")
+	fs.Var(Span{Span: new(bench.Span)}, "hold", "")
 	for text, want := range map[string]string{`{"version":1,"span_ns":5,"masters":["a:1"]}`: "nothing was acquired", `{"a":1}`: "not what engine.Engine.Measured returns"} {
 		file := filepath.Join(dir, "other")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -179,7 +159,7 @@ func TestATrialHasTheFaultsOfTheWholeMeasurementAlone(t *testing.T) {
 }
 
 func TestTheMaxTTLOfARunIsItsFlagOrTheEnginesDefault(t *testing.T) {
-	require.Equal(t, 30*time.Second, plan.MaxTTL(measuredBy(t, "run")))
-	require.Equal(t, time.Minute, plan.MaxTTL(measuredBy(t, "run", "--ttl=1m")))
-	require.Equal(t, 20*time.Second, plan.MaxTTL(measuredBy(t, "run", "--max-ttl=20s")))
+	require.Equal(t, 30*time.Second, MaxTTL(measuredBy(t, "run").Settings))
+	require.Equal(t, time.Minute, MaxTTL(measuredBy(t, "run", "--ttl=1m").Settings))
+	require.Equal(t, 20*time.Second, MaxTTL(measuredBy(t, "run", "--max-ttl=20s").Settings))
 }

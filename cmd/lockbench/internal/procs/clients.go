@@ -33,7 +33,7 @@ func (r *Runner) Replace(number int) error {
 	for r.ctx.Err() == nil {
 		p, err := r.open(r.ctx, number, o)
 		if err == nil && r.ready(p, true) != nil {
-			p.end()
+			p.end(0)
 			p = nil
 		}
 		if p == nil {
@@ -46,7 +46,7 @@ func (r *Runner) Replace(number int) error {
 			err = r.begin(r.procs[number])
 		}
 		r.mu.Unlock()
-		p.end()
+		p.end(0)
 		return err
 	}
 	return nil
@@ -68,10 +68,10 @@ func (r *Runner) process(number int) *process {
 	return r.procs[number]
 }
 
-// end kills a process and waits until it is gone.
-func (p *process) end() {
-	_ = p.Process.Kill()
-	<-p.Done
+// end waits until a process is gone, and kills it if it is not by then.
+func (p *process) end(limit time.Duration) {
 	p.In.Close()
+	defer time.AfterFunc(limit, func() { _ = p.Process.Kill() }).Stop()
+	<-p.Done
 	p.Out.Close()
 }

@@ -92,17 +92,18 @@ type process struct {
 // Open starts the processes. It returns when all have opened their locker, or with the error of
 // the first that cannot.
 func Open(ctx context.Context, impls []string, o rivals.Options, procs int) (_ *Runner, err error) {
-	r := &Runner{impls: impls, options: o, procs: make([]*process, procs)}
+	table, err := os.CreateTemp("", "lockbench-")
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{impls: impls, options: o, table: table, procs: make([]*process, procs)}
 	defer func() {
 		if err != nil {
 			r.procs = slices.DeleteFunc(r.procs, func(p *process) bool { return p == nil })
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if r.table, err = os.CreateTemp("", "lockbench-"); err != nil {
-		return nil, err
-	}
-	if err := os.Remove(r.table.Name()); err != nil {
+	if err := os.Remove(table.Name()); err != nil {
 		return nil, err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -127,7 +128,7 @@ func (r *Runner) open(ctx context.Context, number int, o rivals.Options) (*proce
 		o.From = faultproxy.ClientAddr(number)
 	}
 	if err := p.ask(job{r.impls[number%len(r.impls)], o}); err != nil {
-		p.end()
+		p.end(0)
 		return nil, err
 	}
 	return p, nil
@@ -187,15 +188,7 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 func (r *Runner) Close() error {
 	r.endInput()
 	for _, p := range r.procs {
-		timer := time.AfterFunc(closeLimit, func() { _ = p.Process.Kill() })
-		defer timer.Stop()
-	}
-	for _, p := range r.procs {
-		<-p.Done
-		p.Out.Close()
-	}
-	if r.table == nil {
-		return nil
+		p.end(closeLimit)
 	}
 	return r.table.Close()
 }

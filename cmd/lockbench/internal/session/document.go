@@ -13,7 +13,8 @@ import (
 )
 
 // document makes a document of the results of a plan.
-func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Document {
+func (s *Session) document(p *plan.Plan) *result.Document {
+	results := s.Results
 	cfg := result.Config{Settings: p.Settings, Reference: p.Reference, Command: p.Command, Target: s.Set.Kind, Server: s.Set.Version, Clients: s.clients}
 	cfg.Faults = nil
 	for _, addr := range s.Set.Addrs {
@@ -26,12 +27,13 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 			r.PerMaster[i].Addr = cfg.Masters[i]
 		}
 	}
-	for _, one := range p.Loads {
-		name := result.LoadName(one.Setting[result.LoadSetting])
-		cfg.Loads = append(cfg.Loads, result.Load{Name: name, Config: one.Config, Impls: ranked(one.Impls, one.Reference, result.OfLoad(results, name))})
+	for _, one := range p.Each {
+		if name := result.LoadName(one.Setting[result.LoadSetting]); name != "" {
+			cfg.Loads = append(cfg.Loads, result.Load{Name: name, Config: one.Config, Impls: ranked(one.Impls, one.Reference, result.OfLoad(results, name))})
+		}
 	}
 	switch {
-	case len(p.Loads) > 0:
+	case len(cfg.Loads) > 0:
 		cfg.Impls = cfg.Loads[0].Impls
 	case p.Command == "compare":
 		cfg.Impls = ranked(p.Impls, p.Reference, results)

@@ -60,14 +60,14 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 	require.NoError(t, fs.Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
 	workers, err := plan.ParseParam("workers=1,512")
 	require.NoError(t, err)
-	plans, err := f.Sweep("sweep", fs, workers)
+	p, err := f.Sweep("sweep", workers)
 	require.NoError(t, err)
 
-	doc, err := Measure(t.Context(), plans[0], io.Discard, func(_ context.Context, s *Session) ([]*bench.Result, error) {
-		for _, p := range plans {
-			s.Targets(p)
+	doc, err := Measure(t.Context(), p, io.Discard, func(_ context.Context, s *Session) error {
+		for _, one := range p.All() {
+			s.Targets(one)
 		}
-		return nil, nil
+		return nil
 	})
 	require.NoError(t, err)
 	require.Equal(t, 512, doc.Config.Clients["redsync-goredis"].Pool, "the largest")
@@ -79,10 +79,10 @@ func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
 	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.Declare(fs, "muxlock", 1, "text")
 	require.NoError(t, fs.Parse([]string{"--masters", "redis://user:secret@127.0.0.1:1", "--seed", "5"}))
-	p, err := f.Plan("run", fs)
+	p, err := f.Plan("run")
 	require.NoError(t, err)
 	s := &Session{Set: &masters.Set{Kind: result.Given, Addrs: p.Masters.Given}}
-	doc := s.document(p, nil)
+	doc := s.document(p)
 	require.True(t, doc.Config.MastersRedacted)
 	text, err := json.Marshal(doc)
 	require.NoError(t, err)

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
-	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/probe"
 )
 
@@ -30,34 +32,87 @@ func (r lockRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, e
 	return bench.Run(ctx, r.Name, r.Locker, cfg)
 }
 
-// riggedRunner runs another runner with the rig's faults and with probes. Probes go through the
-// same proxies as the locks. Opening and closing meet no faults.
-type riggedRunner struct {
-	Runner
-	session *Session
-	plan    *plan.Plan
+// InTurn runs every target once per round, in the order A B C, then C B A, and so on. A drift of
+// the machine thus affects all alike. It ends with ctx, or with the first error of Run.
+func (s *Session) InTurn(ctx context.Context, targets []Target, rounds int) error {
+	for round := 1; round <= rounds; round++ {
+		order := slices.Clone(targets)
+		if round%2 == 0 {
+			slices.Reverse(order)
+		}
+		for _, t := range order {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if _, err := s.Run(ctx, t, round); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// Run adds the probes and the faults of the measured time to the result.
-func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+// Run opens a target, runs it in a round, counted from 1, and closes it. So no state of an
+// earlier run is left. All targets of a round get the seed Load.Seed+round-1.
+//
+// The result is added to Results, also with an error; it is nil if the run could not begin. When ctx ends, the result has
+// ReasonInterrupted, and the error is nil. Other errors have the target's name.
+func (s *Session) Run(ctx context.Context, t Target, round int) (res *bench.Result, err error) {
+	place := func(r *bench.Result) {
+		if r != nil {
+			r.Round, r.Masters, r.Setting = round, t.Masters, t.Setting
+		}
+	}
+	cfg := t.Load
+	cfg.Seed += uint64(round - 1)
+	if progress := cfg.Progress; progress != nil {
+		cfg.Progress = func(p bench.Progress) {
+			p.Round, p.Setting = round, t.Setting
+			place(p.Result)
+			progress(p)
+		}
+	}
+	r, err := t.Open(ctx)
+	if err == nil {
+		res, err = s.rigged(ctx, t, r, cfg)
+		err = errors.Join(err, r.Close())
+	}
+	if place(res); res != nil {
+		s.Results = append(s.Results, res)
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = nil
+	case err != nil:
+		err = fmt.Errorf("%s: %w", result.Name(t.Name, t.Setting), err)
+	}
+	return res, err
+}
+
+// rigged runs a target with the rig's faults and with probes, and adds both to the result. Probes go through the
+// same proxies as the locks. Opening and closing meet no faults.
+func (s *Session) rigged(ctx context.Context, t Target, r Runner, cfg bench.Config) (*bench.Result, error) {
+	p := &t.plan
 	prober := &probe.Prober{} // without masters
-	opts := probe.Options{Every: r.plan.ProbeEvery, Timeout: cmp.Or(5*r.plan.MasterTimeout, time.Second)}
+	opts := probe.Options{Every: p.ProbeEvery, Timeout: cmp.Or(5*p.MasterTimeout, time.Second)}
 	if opts.Every > 0 {
 		var err error
-		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], opts); err != nil {
+		if prober, err = probe.Open(ctx, s.Addrs[:p.Masters.Count], opts); err != nil {
 			return nil, err
 		}
 	}
 	end := func() ([]bench.Band, error) { return nil, nil }
-	cfg.Outages = r.plan.Outages()
+	cfg.Outages = p.Outages()
 	cfg.Begin = func(at time.Time) {
-		clients, _ := r.Runner.(faults.Clients) // a load in this process has none
-		end = r.session.rig.Begin(at.Add(cfg.Warmup), clients)
+		if len(p.Faults) > 0 {
+			clients, _ := r.(faults.Clients) // a load in this process has none
+			end = s.rig.Begin(at.Add(cfg.Warmup), clients)
+		}
 		if opts.Every > 0 {
 			prober.Start(ctx, at.Add(cfg.Warmup), cfg.Duration)
 		}
 	}
-	res, err := r.Runner.Run(ctx, cfg)
+	res, err := r.Run(ctx, cfg)
 	report := prober.Stop()
 	bands, faultErr := end()
 	if res != nil {

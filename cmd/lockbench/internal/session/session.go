@@ -27,7 +27,8 @@ const distant = time.Millisecond
 // Session has masters that are ready for runs. The caller must Close it.
 type Session struct {
 	Set     *masters.Set
-	Addrs   []string // of the masters, or of proxies in front of them
+	Addrs   []string        // of the masters, or of proxies in front of them
+	Results []*bench.Result // of all runs, in their order
 	rig     *faults.Rig
 	clients map[string]result.Client // by implementation
 	show    func(bench.Progress)     // may be nil
@@ -75,8 +76,8 @@ func start(ctx context.Context, p *plan.Plan, log io.Writer) (*masters.Set, erro
 	return masters.StartEmbedded(m.Count)
 }
 
-// Runs makes runs in a session. It returns the results so far, also with an error.
-type Runs func(context.Context, *Session) ([]*bench.Result, error)
+// Runs makes runs in a session; nil: every implementation at every setting, in turn.
+type Runs func(context.Context, *Session) error
 
 // Measure opens a session, makes the runs and closes it. The document has the results so far, also
 // with an error. It is nil if no run could begin.
@@ -99,9 +100,13 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 	line := live.NewLine(progress, p.Rounds)
 	defer line.End() // also after a panic
 	s.show = line.Show
-	results, err := runs(ctx, s)
+	if runs != nil {
+		err = runs(ctx, s)
+	} else {
+		err = s.rounds(ctx, p)
+	}
 	line.End()
-	for _, r := range results {
+	for _, r := range s.Results {
 		if s.Set.Kind == result.Embedded {
 			r.Invalidate(result.ReasonEmbedded, "")
 		}
@@ -109,16 +114,14 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 			r.SLO = append(r.SLO, o.Judge(r))
 		}
 	}
-	return s.document(p, results), err
+	return s.document(p), err
 }
 
-// Rounds runs the implementations of all plans in turn. The plans differ in their settings alone.
-func Rounds(plans ...*plan.Plan) Runs {
-	return func(ctx context.Context, s *Session) ([]*bench.Result, error) {
-		var targets []Target
-		for _, p := range plans {
-			targets = append(targets, s.Targets(p)...)
-		}
-		return InTurn(ctx, targets, plans[0].Rounds)
+// rounds runs every implementation at every setting, in turn: a drift of the machine affects all settings alike.
+func (s *Session) rounds(ctx context.Context, p *plan.Plan) error {
+	var targets []Target
+	for _, one := range p.All() {
+		targets = append(targets, s.Targets(one)...)
 	}
+	return s.InTurn(ctx, targets, p.Rounds)
 }
