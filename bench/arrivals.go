@@ -24,54 +24,61 @@ func (a arrival) waited(begin int64) int64 {
 	return begin - a.at
 }
 
+// draws is one random sequence of operations, each without its time: an open loop's, or a worker's in a closed loop.
+type draws struct {
+	key        keyGen
+	op         Op
+	hold       Span
+	ops, spans *rand.Rand
+}
+
+// newDraws returns sequence n of this process. own is the key with distribution own. z comes from newZipf.
+func newDraws(cfg Config, z *zipf, n uint64, own int) draws {
+	return draws{
+		key: newKeyGen(cfg, z, n, own), op: cfg.Op, hold: cfg.Hold,
+		ops: newRNG(cfg.Seed, cfg.stream(streamOps+n)), spans: newRNG(cfg.Seed, cfg.stream(streamSpans+n)),
+	}
+}
+
+// next returns an operation that is due at a time; below 0 in a closed loop.
+func (d *draws) next(at int64) arrival {
+	return arrival{at: at, key: d.key.next(), op: d.op.draw(d.ops), hold: d.hold.draw(d.spans)}
+}
+
 // schedule is one process's endless sequence of arrivals. It is pure: it reads no clock,
 // and the same Config gives the same sequence.
 type schedule struct {
+	draws
 	gap     float64 // mean, ns
 	poisson bool
 	gaps    *rand.Rand
-	keys    keyGen
-	op      Op
-	ops     *rand.Rand
-	hold    Span
-	holds   *rand.Rand
 	at      float64
 }
 
 func newSchedule(cfg Config, z *zipf) *schedule {
 	gap := 1e9 * float64(cfg.procs()) / cfg.Rate
 	return &schedule{
+		draws:   newDraws(cfg, z, 0, -1),
 		gap:     gap,
 		poisson: cfg.Arrivals != ArrivalsUniform,
-		gaps:    newRNG(cfg.Seed, cfg.stream(streamArrivals)),
-		keys:    newKeyGen(cfg, z, streamArrivalKeys, -1),
-		op:      cfg.Op,
-		ops:     newRNG(cfg.Seed, cfg.stream(streamArrivalOps)),
-		hold:    cfg.Hold,
-		holds:   newRNG(cfg.Seed, cfg.stream(streamArrivalHolds)),
+		gaps:    newRNG(cfg.Seed, cfg.stream(streamGaps)),
 		at:      gap * float64(cfg.proc) / float64(cfg.procs()), // processes take turns
 	}
 }
 
 func (s *schedule) next() arrival {
+	gap := s.gap
 	if s.poisson {
-		s.at += s.gap * s.gaps.ExpFloat64()
-	} else {
-		s.at += s.gap
+		gap *= s.gaps.ExpFloat64()
 	}
-	return arrival{at: int64(s.at), key: s.keys.next(), op: s.op.draw(s.ops), hold: s.hold.draw(s.holds)}
+	s.at += gap
+	return s.draws.next(int64(s.at))
 }
 
-// Random streams of one seed. Worker i draws from streamWorkers + i, streamSpans + i and
-// streamOps + i.
+// Random streams of one seed. Sequence n draws names from stream n; the schedule is sequence 0, and worker i is 1 + i.
 const (
-	streamArrivals = iota
-	streamArrivalKeys
-	streamArrivalOps
-	streamUncontended
-	streamArrivalHolds
-	streamWorkers
+	streamOps   = 1 << 29
 	streamSpans = 1 << 30
-	streamOps   = 1 << 31
+	streamGaps  = 1 << 31
 	streamsEach = 1 << 32 // streams of one process
 )

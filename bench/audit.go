@@ -54,8 +54,7 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 		entered = slot.CompareAndSwap(old, stamp)
 	}
 	if overlaps || a.hasReaders(key, acquired) && now() < until {
-		a.overlaps().Add(1)
-		a.violated(key, acquired)
+		a.violated(a.overlaps(), key, acquired)
 	}
 	a.compareFence(key, a.fence(key), acquired, until, fence, now)
 	return stamp
@@ -71,12 +70,12 @@ func (a *audit) compareFence(key int, last *atomic.Int64, acquired, until int64,
 	case now() >= until: // a rightful successor may have come first, as in enter
 		last.CompareAndSwap(int64(fence), before)
 	default:
-		a.stale().Add(1)
-		a.violated(key, acquired)
+		a.violated(a.stale(), key, acquired)
 	}
 }
 
-func (a *audit) violated(key int, acquired int64) {
+func (a *audit) violated(count *atomic.Int64, key int, acquired int64) {
+	count.Add(1)
 	if a.stride == lineWords {
 		a.firstViolation(key).CompareAndSwap(0, acquired+1)
 	}

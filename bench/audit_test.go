@@ -11,10 +11,15 @@ import (
 
 const ms = int64(time.Millisecond)
 
+// shares is the audit of two names.
+func shares(op Op) *audit {
+	return &audit{newTable(Config{Keys: 2, Dist: Uniform(), Op: op})}
+}
+
 func at(ns int64) func() int64 { return func() int64 { return ns } }
 
 func TestAuditSeesTwoAtOnce(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 2, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	a.enter(0, 1, 10*ms, 100*ms, 0, at(10*ms))
 	a.enter(1, 2, 20*ms, 100*ms, 0, at(20*ms)) // another name
 	require.Zero(t, a.overlaps().Load())
@@ -23,7 +28,7 @@ func TestAuditSeesTwoAtOnce(t *testing.T) {
 }
 
 func TestAuditIsSilentAfterReleaseOrExpiry(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	stamp := a.enter(0, 1, 10*ms, 100*ms, 0, at(10*ms))
 	a.leave(0, stamp, 11*ms)
 	a.enter(0, 2, 11*ms, 50*ms, 0, at(11*ms)) // never released
@@ -32,7 +37,7 @@ func TestAuditIsSilentAfterReleaseOrExpiry(t *testing.T) {
 }
 
 func TestAuditLetsALateLeaveTouchNobodyElse(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	first := a.enter(0, 1, 0, 10*ms, 0, at(0))
 	a.enter(0, 2, 10*ms, 100*ms, 0, at(10*ms))
 	require.False(t, a.leave(0, first, 15*ms))
@@ -41,7 +46,7 @@ func TestAuditLetsALateLeaveTouchNobodyElse(t *testing.T) {
 }
 
 func TestAuditForgivesAHolderThatSleptThroughItsLease(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	// Worker 1 got the lock from 0 to 10 ms, but enters at 20 ms, when worker 2 rightly holds it.
 	second := a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
 	stamp := a.enter(0, 1, 0, 10*ms, 0, at(20*ms))
@@ -55,7 +60,7 @@ func TestAuditForgivesAHolderThatSleptThroughItsLease(t *testing.T) {
 
 // Worker 2 leaves while worker 1 sees that it has slept through its lease.
 func TestAuditRemembersNobodyWhoLeftWhileALateHolderLooked(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	second := a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
 	a.enter(0, 1, 0, 10*ms, 0, func() int64 {
 		a.leave(0, second, 20*ms)
@@ -66,7 +71,7 @@ func TestAuditRemembersNobodyWhoLeftWhileALateHolderLooked(t *testing.T) {
 }
 
 func TestAuditTakesNoUntilAsForever(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	base := time.Now()
 	require.EqualValues(t, math.MaxInt64, untilNs(base, time.Time{}))
 	a.enter(0, 1, 0, untilNs(base, time.Time{}), 0, at(0))
@@ -75,29 +80,50 @@ func TestAuditTakesNoUntilAsForever(t *testing.T) {
 }
 
 func TestAuditIgnoresAHoldWithoutValidity(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+	a := shares(AcquireRelease)
 	a.enter(0, 1, 0, 100*ms, 0, at(0))
 	require.Zero(t, a.enter(0, 2, 10*ms, 10*ms, 0, at(10*ms)))
 	require.Zero(t, a.overlaps().Load())
 }
 
-func TestAuditIsSilentForAMutexUnderRace(t *testing.T) {
-	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
+func TestAuditIsSilentForCorrectLocksUnderRace(t *testing.T) {
 	base := time.Now()
 	now := func() int64 { return int64(time.Since(base)) }
-	var lock sync.Mutex
-	var done sync.WaitGroup
-	for w := range 8 {
-		done.Go(func() {
-			for range 2000 {
+	var lock sync.RWMutex
+	permits := make(chan struct{}, 3)
+	for op, hold := range map[Op]func(a *audit, worker, n int){
+		AcquireRelease: func(a *audit, worker, _ int) {
+			lock.Lock()
+			defer lock.Unlock()
+			a.leave(0, a.enter(0, worker, now(), math.MaxInt64, 0, now), now())
+		},
+		ReadWrite(75): func(a *audit, worker, n int) {
+			if (worker+n)%4 == 0 {
 				lock.Lock()
-				t := now()
-				stamp := a.enter(0, w, t, t+int64(time.Hour), 0, now)
-				a.leave(0, stamp, now())
-				lock.Unlock()
+				defer lock.Unlock()
+				a.leave(0, a.enter(0, worker, now(), math.MaxInt64, 0, now), now())
+				return
 			}
-		})
+			lock.RLock()
+			defer lock.RUnlock()
+			a.leave(0, a.enterReader(0, worker, now(), math.MaxInt64, now), now())
+		},
+		Permit(cap(permits)): func(a *audit, worker, _ int) {
+			permits <- struct{}{}
+			a.leave(0, a.enterPermit(0, worker, now(), math.MaxInt64, now), now())
+			<-permits
+		},
+	} {
+		a := shares(op)
+		var done sync.WaitGroup
+		for worker := range 8 {
+			done.Go(func() {
+				for n := range 3000 {
+					hold(a, worker, n)
+				}
+			})
+		}
+		done.Wait()
+		require.Zero(t, a.overlaps().Load(), op)
 	}
-	done.Wait()
-	require.Zero(t, a.overlaps().Load())
 }

@@ -107,7 +107,6 @@ type Progress struct {
 	Elapsed time.Duration     // since the warm-up or the measured time began
 	Total   time.Duration     // planned length of that phase
 	Point   Point             // the interval since the last call
-	Totals  Totals            // of this process in the measured time, so far
 	Result  *Result           // set in the last call of a run only
 }
 
@@ -174,12 +173,6 @@ func (c Config) workload() Workload {
 func (c Config) Waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
-
-// shareOf returns how many names the worker of that number holds with op hold.
-func (c Config) shareOf(number int) int {
-	all := c.Workers * c.procs()
-	return max(c.Keys-number+all-1, 0) / all
-}
 
 // first returns the number of this process's first worker.
 func (c Config) first() int { return c.proc * c.Workers }

@@ -82,7 +82,7 @@ func TestParsersReadWhatTheyPrintAndRefuseTheRest(t *testing.T) {
 		require.Equal(t, s, d.String())
 	}
 	for _, s := range []string{"", "zipf", "zipf:", "zipf:0", "zipf:-1", "zipf:NaN", "zipf:21", "uniform:1", "hot",
-		"hotspot", "hotspot:", "hotspot:0.1", "hotspot:0,0.5", "hotspot:0.1,1", "hotspot:1,0.1", "hotspot:NaN,0.5", "hotspot:0.1,0.9,1",
+		"hotspot", "hotspot:", "hotspot:0.1", "hotspot:0,0.5", "hotspot:0.1,1", "hotspot:1,0.1", "hotspot:NaN,0.5", "hotspot:0.1,0.9,1", "own:", "zipf,1",
 	} {
 		require.ErrorIs(t, new(Dist).UnmarshalText([]byte(s)), ErrConfig, s)
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -8,9 +9,7 @@ import (
 // Dist is the distribution of operations over lock names.
 type Dist struct {
 	kind distKind
-	s    float64 // exponent of zipf
-	hot  float64 // hotspot: share of the names that are hot
-	heat float64 // hotspot: share of the operations on hot names
+	args [2]float64 // as many as distKinds says
 }
 
 type distKind uint8
@@ -18,9 +17,14 @@ type distKind uint8
 const (
 	distOwn distKind = iota
 	distUniform
-	distZipf
-	distHotspot
+	distZipf    // the exponent
+	distHotspot // share of the names that are hot, share of the operations on hot names
 )
+
+var distKinds = [...]struct {
+	name string
+	args int
+}{distOwn: {"own", 0}, distUniform: {"uniform", 0}, distZipf: {"zipf", 1}, distHotspot: {"hotspot", 2}}
 
 const maxZipf = 20 // a larger exponent draws rank 1 every time
 
@@ -28,38 +32,27 @@ const maxZipf = 20 // a larger exponent draws rank 1 every time
 func Uniform() Dist { return Dist{kind: distUniform} }
 
 // Zipf draws the name of rank k with a probability proportional to k^-s, for any s above 0.
-func Zipf(s float64) Dist { return Dist{kind: distZipf, s: s} }
-
-// Hotspot gives a share of the operations to a share of the names, rounded up to whole
-// names. Within both groups every name is drawn equally often. Both shares are above 0 and
-// below 1.
-func Hotspot(names, operations float64) Dist {
-	return Dist{kind: distHotspot, hot: names, heat: operations}
-}
+func Zipf(s float64) Dist { return Dist{distZipf, [2]float64{s}} }
 
 // valid reports whether the parameters make sense.
 func (d Dist) valid() bool {
-	share := func(x float64) bool { return x > 0 && x < 1 }
-	switch d.kind {
-	case distZipf:
-		return d.s > 0 && d.s <= maxZipf
-	case distHotspot:
-		return share(d.hot) && share(d.heat)
+	for _, x := range d.args[:distKinds[d.kind].args] {
+		if !(x > 0 && x <= maxZipf && (x < 1 || d.kind == distZipf)) {
+			return false
+		}
 	}
 	return true
 }
 
 func (d Dist) String() string {
-	switch d.kind {
-	case distUniform:
-		return "uniform"
-	case distZipf:
-		return "zipf:" + decimal(d.s)
-	case distHotspot:
-		return "hotspot:" + decimal(d.hot) + "," + decimal(d.heat)
-	default:
-		return "own"
+	var args []string
+	for _, x := range d.args[:distKinds[d.kind].args] {
+		args = append(args, decimal(x))
 	}
+	if args == nil {
+		return distKinds[d.kind].name
+	}
+	return distKinds[d.kind].name + ":" + strings.Join(args, ",")
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -68,26 +61,24 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads own, uniform, zipf:S (zipf:0.99) or hotspot:F,P. hotspot:0.01,0.9
-// gives nine tenths of the operations to a hundredth of the names.
+// gives nine tenths of the operations to a hundredth of the names, rounded up to whole names.
+// Within both groups every name is drawn equally often.
 func (d *Dist) UnmarshalText(b []byte) error {
-	name, arg, _ := strings.Cut(string(b), ":")
-	switch {
-	case string(b) == "own":
-		*d = Dist{}
-		return nil
-	case string(b) == "uniform":
-		*d = Uniform()
-		return nil
-	case name == "zipf":
-		s, err := strconv.ParseFloat(arg, 64)
-		if *d = Zipf(s); err == nil && d.valid() {
-			return nil
+	name, list, some := strings.Cut(string(b), ":")
+	var args []string
+	if some {
+		args = strings.Split(list, ",")
+	}
+	for kind, k := range distKinds {
+		if k.name != name || k.args != len(args) {
+			continue
 		}
-	case name == "hotspot":
-		names, operations, _ := strings.Cut(arg, ",")
-		f, err1 := strconv.ParseFloat(names, 64)
-		p, err2 := strconv.ParseFloat(operations, 64)
-		if *d = Hotspot(f, p); err1 == nil && err2 == nil && d.valid() {
+		*d = Dist{kind: distKind(kind)}
+		var errs [2]error
+		for i, arg := range args {
+			d.args[i], errs[i] = strconv.ParseFloat(arg, 64)
+		}
+		if errors.Join(errs[:]...) == nil && d.valid() {
 			return nil
 		}
 	}

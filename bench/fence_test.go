@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"math"
 	"slices"
 	"testing"
@@ -110,20 +109,3 @@ func TestPartsCompareFencesWithEachOther(t *testing.T) {
 		return e.Kind == EventAcquired && e.Fence == r.History[i].Fence && e.ToNs < r.History[i].ToNs
 	}), "the hold before")
 }
-
-func TestLocksThatAreKeptCountTheirFences(t *testing.T) {
-	cfg := Config{Workers: 2, Keys: 4, Op: Hold, Duration: 50 * time.Millisecond, TTL: time.Second}
-	r, err := Run(t.Context(), "fencedKeeper", fencedKeeper{}, cfg)
-	require.NoError(t, err)
-	require.EqualValues(t, 4, r.Totals.Fenced)
-}
-
-// fencedKeeper is a lock that renews itself and has a fence.
-type fencedKeeper struct{ noop }
-
-func (fencedKeeper) Acquire(context.Context, string, time.Duration) (Held, error) {
-	return fencedKeeper{}, nil
-}
-func (fencedKeeper) KeepAlive(time.Duration) error { return nil }
-func (fencedKeeper) Done() <-chan struct{}         { return nil }
-func (fencedKeeper) Fence() uint64                 { return 1 }

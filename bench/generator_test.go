@@ -14,7 +14,6 @@ func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"closed":    {},
 		"zipf":      {Dist: Zipf(0.99)},
-		"wait":      {Wait: time.Minute},
 		"hold":      {Hold: Fixed(time.Microsecond)},
 		"try":       {Op: Try},
 		"open loop": {Rate: 20_000},
@@ -48,7 +47,8 @@ func BenchmarkCycle(b *testing.B) {
 			w := r.workers[0]
 			b.ReportAllocs()
 			for b.Loop() {
-				a := arrival{at: -1, key: w.draws.next(), op: cfg.Op.draw(w.ops), measured: true}
+				a := w.next(-1)
+				a.measured = true
 				if r.pacer != nil {
 					a.at = r.pacer.sched.next().at
 				}

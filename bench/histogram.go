@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -64,13 +65,16 @@ func (h *Histogram) Merge(g *Histogram) {
 // MarshalText encodes h for another process, in the compressed form of HdrHistogram.
 // Censored latencies follow a comma.
 func (h *Histogram) MarshalText() ([]byte, error) {
-	text, err := h.hdr.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err == nil && h.Censored() > 0 {
-		var more []byte
-		more, err = h.censored.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-		text = append(append(text, ','), more...)
+	return []byte(strings.TrimSuffix(encoded(h.hdr)+","+encoded(h.censored), ",")), nil
+}
+
+// encoded returns the text of a part of a Histogram; empty if it has no latencies.
+func encoded(h *hdrhistogram.Histogram) string {
+	if h == nil || h.TotalCount() == 0 {
+		return ""
 	}
-	return text, err
+	text, _ := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // cannot fail: it writes to memory
+	return string(text)
 }
 
 // UnmarshalText decodes the text of MarshalText. Either part may be empty.
@@ -107,10 +111,18 @@ func (h *Histogram) Percentile(p float64) int64 {
 	case !h.AtLeast(p):
 		return h.hdr.ValueAtPercentile(min(100, p*float64(all)/float64(known)))
 	}
+	return max(h.both().ValueAtPercentile(p), h.hdr.Max())
+}
+
+// both returns all latencies, as if the censored ones were known.
+func (h *Histogram) both() *hdrhistogram.Histogram {
+	if h.Censored() == 0 {
+		return h.hdr
+	}
 	both := newHDR()
 	both.Merge(h.hdr)
 	both.Merge(h.censored)
-	return max(both.ValueAtPercentile(p), h.hdr.Max())
+	return both
 }
 
 // AtLeast reports whether percentile p falls among the censored latencies.
@@ -149,10 +161,10 @@ func (h *Histogram) Summary() *Summary {
 	if h == nil {
 		return nil
 	}
-	s := &Summary{Unit: "ns", Count: h.Count(), Censored: h.Censored(), P: map[string]int64{}}
-	s.take(h.hdr, &s.HDR)
-	if s.Censored > 0 {
-		s.take(h.censored, &s.CensoredHDR)
+	both := h.both()
+	s := &Summary{
+		Unit: "ns", Count: h.Count(), Censored: h.Censored(), P: map[string]int64{},
+		Min: both.Min(), Mean: both.Mean(), Max: both.Max(), HDR: encoded(h.hdr), CensoredHDR: encoded(h.censored),
 	}
 	for _, p := range stats.Percentiles {
 		s.P[p.Name] = h.Percentile(p.Value)
@@ -161,21 +173,6 @@ func (h *Histogram) Summary() *Summary {
 		}
 	}
 	return s
-}
-
-// take adds latencies, known or censored, to Min, Mean and Max, and encodes them.
-func (s *Summary) take(hdr *hdrhistogram.Histogram, into *string) {
-	n := hdr.TotalCount()
-	if n == 0 {
-		return
-	}
-	if s.Max == 0 || hdr.Min() < s.Min {
-		s.Min = hdr.Min()
-	}
-	s.Max = max(s.Max, hdr.Max())
-	s.Mean += hdr.Mean() * (float64(n) / float64(s.Count))
-	text, _ := hdr.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // cannot fail: it writes to memory
-	*into = string(text)
 }
 
 func (h *Histogram) reset() {

@@ -101,14 +101,6 @@ func TestPartsHoldTheirSharesOfTheNames(t *testing.T) {
 	require.Len(t, s.names, 20)
 }
 
-func TestLocksThatCannotAreRefused(t *testing.T) {
-	cfg := Config{Workers: 2, Keys: 4, Op: Hold, Duration: time.Minute, TTL: time.Second}
-	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-		require.ErrorIs(t, err, ErrConfig)
-		require.ErrorContains(t, err, "--op hold")
-	})
-}
-
 func TestAuditFollowsAnExtendedLease(t *testing.T) {
 	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	stamp := a.enter(0, 1, 0, 10*ms, 0, at(0))

@@ -73,6 +73,12 @@ func TestKeptLocksThatAreLostAreCounted(t *testing.T) {
 	}
 }
 
+func TestLocksThatAreKeptCountTheirFences(t *testing.T) {
+	l := renewed{newFencedLeases(growing).leases, func(string) time.Duration { return 0 }, 0}
+	r := measure(t, l, Config{Workers: 2, Keys: 4, Op: Hold, Duration: 50 * time.Millisecond, TTL: time.Second})
+	require.EqualValues(t, 4, r.Totals.Fenced)
+}
+
 // Two processes want each kept name. One has it, and the other gets it when it is lost.
 func TestTwoWhoKeepOneLockAreSeen(t *testing.T) {
 	cfg := Config{Workers: 1, Procs: 2, Keys: 2, Kept: 1, Dist: Uniform(), Hold: Fixed(time.Millisecond), KeyPrefix: "k", Duration: 400 * time.Millisecond, TTL: 100 * time.Millisecond}
@@ -86,12 +92,4 @@ func TestTwoWhoKeepOneLockAreSeen(t *testing.T) {
 	r = inParts(t, renewed{newLeases(1, time.Millisecond), func(string) time.Duration { return 150 * time.Millisecond }, 0}, cfg)
 	require.Positive(t, r.Kept.Lost)
 	require.Zero(t, r.Safety.Overlaps)
-}
-
-func TestLocksThatCannotBeKeptAliveEndARunThatKeepsSome(t *testing.T) {
-	cfg := Config{Workers: 1, Keys: 1, Kept: 1, Dist: Uniform(), Duration: time.Minute, TTL: time.Second}
-	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, _ *Result, err error) {
-		require.ErrorIs(t, err, ErrConfig)
-		require.ErrorContains(t, err, "cannot be kept alive")
-	})
 }

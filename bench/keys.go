@@ -30,8 +30,8 @@ func newKeyGen(cfg Config, z *zipf, n uint64, own int) keyGen {
 	}
 	g := keyGen{rng: newRNG(cfg.Seed, cfg.stream(n)), n: cfg.Keys, zipf: z}
 	if cfg.Dist.kind == distHotspot {
-		g.hot = max(int(math.Ceil(cfg.Dist.hot*float64(cfg.Keys)-1e-6)), 1) // 0.07*100 is not quite 7
-		g.heat = cfg.Dist.heat
+		g.hot = max(int(math.Ceil(cfg.Dist.args[0]*float64(cfg.Keys)-1e-6)), 1) // 0.07*100 is not quite 7
+		g.heat = cfg.Dist.args[1]
 	}
 	return g
 }
@@ -76,7 +76,7 @@ func newZipf(cfg Config) *zipf {
 	if cfg.Dist.kind != distZipf {
 		return nil
 	}
-	z := &zipf{n: float64(cfg.Keys), s: cfg.Dist.s}
+	z := &zipf{n: float64(cfg.Keys), s: cfg.Dist.args[0]}
 	z.low = z.integral(1.5) - 1
 	z.high = z.integral(z.n + 0.5)
 	z.cut = 2 - z.inverse(z.integral(2.5)-z.density(2))

@@ -30,6 +30,24 @@ type Held interface {
 	Release(ctx context.Context) error
 }
 
+// A SharedLocker is a Locker with names that several may hold at once; ops read-write and permit need it.
+type SharedLocker interface {
+	// AcquireShared is Acquire for a reader: readers hold a name together, and nobody holds it by Acquire meanwhile.
+	AcquireShared(ctx context.Context, name string, ttl time.Duration) (Held, error)
+	// AcquirePermit is Acquire of a name that at most limit callers hold at once. All callers give the same limit.
+	AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (Held, error)
+}
+
+// A SeveralLocker is a Locker that takes several names in one call; ops all and many need it.
+type SeveralLocker interface {
+	// AcquireAll waits until all names are held at once, or ctx ends. It retries as the library does by default.
+	AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error)
+	// AcquireMany makes one attempt for each name. got lists the indexes of the names that held has. AcquireMany
+	// returns ErrRefused if others hold all names. If an attempt fails otherwise, it returns that error, beside held if
+	// it got other names.
+	AcquireMany(ctx context.Context, names []string, ttl time.Duration) (held Held, got []int, err error)
+}
+
 // Extender is a Held whose lease can be extended to ttl from now; extend in a mix needs it.
 type Extender interface {
 	Extend(ctx context.Context, ttl time.Duration) error
@@ -83,11 +101,15 @@ func allowance(l Locker, ttl time.Duration) int64 {
 }
 
 // Fencer is a Held that may have a fencing token; 0 is none. The token is read once, when
-// the lock was acquired. It is larger than the token of the previous hold of the same name. For
-// permits, see Slotted.
+// the lock was acquired. It is larger than the token of the previous hold of the same name, or of
+// the same permit of the name. Slot is the number of the permit: 0 to the limit less 1.
 type Fencer interface {
 	Fence() uint64
+	Slot() int
 }
+
+// A ManyFencer is a Held of several names that may have a fencing token for each; 0 is none.
+type ManyFencer interface{ FenceOf(i int) uint64 }
 
 func fenceOf(h Held) uint64 {
 	if f, ok := h.(Fencer); ok {

@@ -23,6 +23,18 @@ func (noop) Until() time.Time                                                { r
 func (noop) Release(context.Context) error                                   { return nil }
 func (noop) Close() error                                                    { return nil }
 
+// grants is a lock whose acquires call it.
+type grants func(ctx context.Context, name string, ttl time.Duration) (Held, error)
+
+func (g grants) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	return g(ctx, name, ttl)
+}
+
+func (g grants) TryAcquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	return g(ctx, name, ttl)
+}
+func (grants) Close() error { return nil }
+
 // slow is noop with a time for each call. A test may change it per call.
 type slow struct {
 	acquire func(ctx context.Context) error
@@ -124,6 +136,7 @@ func (l *leases) Acquire(ctx context.Context, name string, ttl time.Duration) (H
 func (l *leases) Close() error    { return nil }
 func (h *lease) Until() time.Time { return h.until }
 func (h *lease) Fence() uint64    { return h.fence }
+func (h *lease) Slot() int        { return 0 }
 func (h *lease) Release(context.Context) error {
 	h.l.mu.Lock()
 	defer h.l.mu.Unlock()

@@ -17,16 +17,9 @@ type lapsing struct {
 	attempts *atomic.Uint64
 }
 
-type lapsingHeld struct {
-	noop
-	until time.Time
-}
-
-func (h lapsingHeld) Until() time.Time { return h.until }
-
 func (l lapsing) Acquire(context.Context, string, time.Duration) (Held, error) {
 	l.attempts.Add(1)
-	return lapsingHeld{until: time.Now().Add(l.valid)}, nil
+	return until{Time: time.Now().Add(l.valid)}, nil
 }
 
 func (l lapsing) Counts() Counts { return Counts{LateQuorum: l.attempts.Load() / 10} }

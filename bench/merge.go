@@ -4,10 +4,21 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Merge makes the result of a run from the parts of all its processes, in their order.
 func Merge(impl string, cfg Config, parts []*Part) *Result {
+	var all figures
+	var seen samples
+	perProc := []int64{}
+	for _, p := range parts {
+		add(&all, p.figures)
+		perProc = append(perProc, p.Totals.Acquired)
+	}
+	for _, text := range all.ErrorSamples {
+		seen.keep(text)
+	}
 	res := &Result{
 		Impl:         impl,
 		Round:        1,
@@ -16,83 +27,89 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Keys:         cfg.keys(),
 		Workload:     cfg.workload(),
 		Seed:         cfg.Seed,
+		DurationS:    time.Duration(all.Elapsed).Seconds(),
+		Totals:       all.Totals,
+		Latency:      all.Latency.summaries(),
+		Fairness:     Fairness{Jain: Jain(all.Shares), MaxWaitNs: int64(all.LongestWait), MeanWaitNs: all.Waited / max(all.Waits, 1), PerProc: perProc},
+		Safety:       Safety{Overlaps: int64(all.Overlaps), FenceViolations: int64(all.FenceViolations), Unaudited: all.Unaudited || cfg.Op == Hold},
+		Client:       all.Client,
 		Series:       mergeSeries(parts),
 		Drain:        mergeDrain(parts),
 		Valid:        Valid{OK: true, Reasons: []Reason{}},
-		ErrorSamples: []string{},
+		ErrorSamples: append([]string{}, seen.texts...),
+		History:      all.History,
 	}
-	latency := newHists(cfg)
-	var all sums
-	var longest, gc, sched int64
-	var shares []int64
-	var seen samples
-	stall := NewHistogram()
-	var stalls *Peaks
-	for _, p := range parts {
-		add(&all, p.sums)
-		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
-		longest, gc, sched = max(longest, p.LongestWait), max(gc, p.Client.GCP99Ns), max(sched, p.Client.SchedP99Ns)
-		latency.each(&p.Latency, (*Histogram).Merge)
-		shares = append(shares, p.Shares...)
-		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
-		res.Safety.Unaudited = p.Unaudited || cfg.Op == Hold
-		res.Safety.Overlaps = max(res.Safety.Overlaps, p.Overlaps)
-		res.Safety.FenceViolations = max(res.Safety.FenceViolations, p.FenceViolations)
-		res.History = append(res.History, p.History...)
-		if p.Stall != nil {
-			stall.Merge(p.Stall)
-			stalls = mergePeaks(stalls, p.Stalls)
-		}
-		for _, text := range p.ErrorSamples {
-			seen.keep(text)
-		}
-	}
-	res.Totals, res.Client = all.Totals, all.Client
 	if cfg.Kept > 0 {
 		res.Kept = &all.Kept
 	}
+	var cycles, acquired int64
 	for _, i := range res.Series {
-		res.ThroughputPerS += float64(i.Cycles) / res.DurationS
+		cycles += i.Cycles
+	}
+	for _, share := range all.Shares {
+		acquired += share
 	}
 	if cfg.Op == Hold { // it acquires in the warm-up as well
-		res.Holding = all.Holding.result()
-	} else if res.DurationS > 0 {
-		for _, share := range shares {
-			all.Replaced += share
-		}
-		res.AcquiredPerS = float64(all.Replaced) / res.DurationS
+		res.Holding, acquired = all.holding(cfg), 0
 	}
+	s := max(res.DurationS, 1e-9)
+	res.ThroughputPerS, res.AcquiredPerS = float64(cycles)/s, float64(acquired)/s
+	t := &res.Totals
+	t.LateQuorum, t.FenceSecondTrips = int64(all.Counts.LateQuorum), int64(all.Counts.FenceSecondTrips)
+	t.LostValidity = t.Outlived + t.LateQuorum
 	res.Client.perCycle(all.Cycles)
-	res.Client.GCP99Ns, res.Client.SchedP99Ns = gc, sched
-	if stall.Count() > 0 {
-		res.Client.Stall = stall.Summary()
-		res.Client.Stall.Peaks = stalls
+	res.Client.GCP99Ns, res.Client.SchedP99Ns = int64(all.Pauses), int64(all.Ready)
+	if all.Stall != nil && all.Stall.Count() > 0 {
+		res.Client.Stall = all.Stall.Summary()
+		res.Client.Stall.Peaks = all.Stalls
 	}
-	res.Latency = latency.summaries()
-	res.Fairness.Jain = Jain(shares)
-	res.Fairness.MaxWaitNs = longest
-	res.Fairness.MeanWaitNs = all.Waited / max(all.Waits, 1)
-	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
 	slices.SortStableFunc(res.History, func(a, b Event) int { return cmp.Compare(a.FromNs, b.FromNs) })
-	checkValid(res, cfg, parts)
+	checkValid(res, cfg, all, slices.MinFunc(parts, func(a, b *Part) int { return cmp.Compare(a.Joined, b.Joined) }).Joined)
 	return res
 }
 
-// add adds each number of from, a struct of numbers and of such structs, to that of into.
+// add adds what from has to into, field by field: numbers, elements of slices, latencies. Of most it keeps the larger, of bool
+// whether either is true, of string the first that is not empty.
 func add[T any](into *T, from T) { addValue(reflect.ValueOf(into).Elem(), reflect.ValueOf(from)) }
 
 func addValue(into, from reflect.Value) {
-	switch {
-	case into.Kind() == reflect.Struct:
+	if from.IsZero() {
+		return
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		switch x := from.Interface().(type) {
+		case *Histogram:
+			sum := cmp.Or(into.Interface().(*Histogram), NewHistogram())
+			sum.Merge(x)
+			into.Set(reflect.ValueOf(sum))
+		case *Peaks:
+			into.Set(reflect.ValueOf(mergePeaks(into.Interface().(*Peaks), x)))
+		}
+	case reflect.Struct:
 		for i := range into.NumField() {
 			addValue(into.Field(i), from.Field(i))
 		}
-	case into.CanInt():
-		into.SetInt(into.Int() + from.Int())
-	case into.CanUint():
-		into.SetUint(into.Uint() + from.Uint())
-	case into.CanFloat():
+	case reflect.Array:
+		for i := range into.Len() {
+			addValue(into.Index(i), from.Index(i))
+		}
+	case reflect.Slice:
+		into.Set(reflect.AppendSlice(into, from))
+	case reflect.Bool, reflect.String:
+		if into.IsZero() {
+			into.Set(from)
+		}
+	case reflect.Int64:
+		sum := into.Int() + from.Int()
+		if into.Type() == reflect.TypeFor[most]() {
+			sum = max(into.Int(), from.Int())
+		}
+		into.SetInt(sum)
+	case reflect.Float64:
 		into.SetFloat(into.Float() + from.Float())
+	case reflect.Uint64:
+		into.SetUint(into.Uint() + from.Uint())
 	}
 }
 

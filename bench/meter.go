@@ -40,16 +40,15 @@ func readMeter() meter {
 	return m
 }
 
-// since returns the use since an earlier reading; what is per cycle later is a total.
-func (m meter) since(before meter) Client {
+// since puts the use since an earlier reading into f; what is per cycle later is a total.
+func (m meter) since(before meter, f *figures) {
 	cpu, took := float64(m.cpu-before.cpu), float64(m.at.Sub(before.at))
-	return Client{
+	f.Client = Client{
 		CPUNsPerOp:  cpu,
 		AllocsPerOp: float64(m.allocs - before.allocs),
 		CPUShare:    cpu / max(took, 1) / float64(runtime.NumCPU()),
-		GCP99Ns:     p99Since(m.pauses, before.pauses),
-		SchedP99Ns:  p99Since(m.ready, before.ready),
 	}
+	f.Pauses, f.Ready = most(p99Since(m.pauses, before.pauses)), most(p99Since(m.ready, before.ready))
 }
 
 // perCycle divides the totals of c. They are 0 without cycles.

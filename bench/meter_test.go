@@ -23,7 +23,9 @@ func TestP99OfPausesCountsOnlyTheTimeBetween(t *testing.T) {
 func TestMeterTellsTheShareOfTheMachine(t *testing.T) {
 	before := meter{at: time.Unix(0, 0)}
 	after := meter{at: time.Unix(2, 0), cpu: time.Second}
-	c := after.since(before)
+	var f figures
+	after.since(before, &f)
+	c := f.Client
 	require.InDelta(t, 0.5/float64(runtime.NumCPU()), c.CPUShare, 1e-9)
 	c.perCycle(1000)
 	require.InDelta(t, 1e6, c.CPUNsPerOp, 1e-9)

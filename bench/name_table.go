@@ -39,22 +39,18 @@ const (
 func newTable(cfg Config) *table { return tableOf(cfg, make([]atomic.Int64, tableWords(cfg))) }
 
 func tableOf(cfg Config, words []atomic.Int64) *table {
-	return &table{words, cfg.names(), stride(cfg.names()), cfg.slots(), cfg.permits(), cfg.History}
+	stride := wordsUsed
+	if cfg.names() <= spreadNames {
+		stride = lineWords
+	}
+	return &table{words, cfg.names(), stride, cfg.slots(), cfg.permits(), cfg.History}
 }
 
 func tableWords(cfg Config) int {
-	words := cfg.names()*(stride(cfg.names())+cfg.slots()+cfg.permits()) + 2
 	if cfg.History > 0 {
-		words += cfg.procs() * cfg.names() * (ringWords + cfg.History*recordWords)
+		return tableOf(cfg, nil).ringAt(cfg.procs(), 0)
 	}
-	return words
-}
-
-func stride(names int) int {
-	if names <= spreadNames {
-		return lineWords
-	}
-	return wordsUsed
+	return tableOf(cfg, nil).ringAt(0, 0)
 }
 
 func (t *table) holder(key int) *atomic.Int64 { return &t.words[key*t.stride+holderWord] }
@@ -82,9 +78,13 @@ func (t *table) permitFence(key, slot int) *atomic.Int64 {
 	return &t.words[at : at+t.fences][slot]
 }
 
+func (t *table) ringAt(proc, key int) int {
+	return t.names*(t.stride+t.shared+t.fences) + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
+}
+
 // ring returns the history that a process keeps of a name.
 func (t *table) ring(proc, key int) (state *ringState, records []record) {
-	at := t.names*(t.stride+t.shared+t.fences) + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
+	at := t.ringAt(proc, key)
 	state = (*ringState)(unsafe.Pointer(&t.words[at]))
 	return state, unsafe.Slice((*record)(unsafe.Pointer(&t.words[at+ringWords])), t.events)
 }
@@ -101,22 +101,19 @@ func (t *table) released(key, proc int, now int64) {
 	t.words[key*t.stride+releaseWord].Store((now+1)<<procBits | int64(proc))
 }
 
-// acquired notes that the name was acquired at now. It removes an earlier release: the lease of this holder may end,
-// and then the next holder's acquire is no hand-over.
-func (t *table) acquired(key int, now int64) {
-	last := &t.words[key*t.stride+releaseWord]
-	if word := last.Load(); word != 0 && word>>procBits-1 <= now {
-		last.CompareAndSwap(word, 0)
-	}
-}
-
 // handover returns the time from the last release to now, when the caller acquired the lock.
 // remote says that the last holder was in another process than proc. ns is below 0 without
-// a hand-over: the lock was free when the caller began to wait.
+// a hand-over: the lock was free when the caller began to wait. handover removes the release: the
+// lease of this holder may end, and then the next holder's acquire is no hand-over.
 func (t *table) handover(key, proc int, begin, now int64) (ns int64, remote bool) {
-	word := t.words[key*t.stride+releaseWord].Load()
+	last := &t.words[key*t.stride+releaseWord]
+	word := last.Load()
 	at := word>>procBits - 1
-	if word == 0 || at < begin || at > now { // after now: an earlier holder wrote it late
+	if word == 0 || at > now { // after now: an earlier holder wrote it late
+		return -1, false
+	}
+	last.CompareAndSwap(word, 0)
+	if at < begin {
 		return -1, false
 	}
 	return now - at, word&(maxProcs-1) != int64(proc)

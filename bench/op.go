@@ -13,9 +13,9 @@ import (
 // Op is what a worker does in one operation, or a mix from which each operation draws. The
 // zero value is AcquireRelease.
 type Op struct {
-	kind    opKind       // opMix, opReadWrite: drawn for each operation
-	number  int          // of a numbered operation
-	weights [mixable]int // of a mix, by kind
+	kind    opKind
+	number  int         // of a numbered operation
+	weights [opHold]int // of opMix and opReadWrite, by the kind that is drawn for each operation
 }
 
 // opKind says what one operation does.
@@ -25,15 +25,13 @@ const (
 	opAcquireRelease opKind = iota
 	opTry
 	opExtend // acquire, extend half way through the hold, release; only in a mix
-	mixable  // number of kinds that a mix may have
-
-	opHold      = mixable
-	opMix       = mixable + 1
-	opAll       = mixable + 2
-	opMany      = mixable + 3
-	opReadWrite = mixable + 4 // each operation is opRead or opAcquireRelease
-	opRead      = mixable + 5
-	opPermit    = mixable + 6
+	opRead   // only in opReadWrite, beside opAcquireRelease
+	opHold
+	opMix
+	opAll
+	opMany
+	opReadWrite
+	opPermit
 )
 
 // The operations other than mixes.
@@ -43,7 +41,7 @@ var (
 	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
 )
 
-var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opHold: "hold"}
+var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opRead: "", opHold: "hold"}
 
 const (
 	mixPrefix = "mix:"
@@ -74,10 +72,10 @@ func (o Op) TakesAll() bool { return o.kind == opAll }
 // Tries reports whether op has operations for which a refusal is an answer, not a failure.
 func (o Op) Tries() bool { return o.has(opTry) || o.kind == opMany }
 
-// Shares reports whether op needs a SharedLocker.
+// Shares reports whether op has readers, which need a SharedLocker.
 func (o Op) Shares() bool { return o.kind == opReadWrite }
 
-// Permits reports whether op needs a PermitLocker.
+// Permits reports whether op takes permits, which need a SharedLocker.
 func (o Op) Permits() bool { return o.kind == opPermit }
 
 // names returns how many names an operation takes.
@@ -88,16 +86,8 @@ func (o Op) names() int {
 	return 1
 }
 
-// has reports whether o has operations of that kind.
-func (o Op) has(kind opKind) bool {
-	switch o.kind {
-	case opMix:
-		return o.weights[kind] > 0
-	case opReadWrite:
-		return kind == opAcquireRelease && o.number < 100
-	}
-	return o.kind == kind
-}
+// has reports whether o has operations of that kind, which may be one of a mix.
+func (o Op) has(kind opKind) bool { return o.kind == kind || o.weights[kind] > 0 }
 
 // waits reports whether an operation waits for one holder, who hands over to it. A permit comes from any of several
 // holders, so an operation of permits does not.
@@ -106,14 +96,8 @@ func (o Op) waits() bool {
 }
 
 // draw returns the kind of the next operation.
-func (o Op) draw(r *rand.Rand) opKind {
-	if o.kind == opReadWrite {
-		if r.IntN(100) < o.number {
-			return opRead
-		}
-		return opAcquireRelease
-	}
-	if o.kind != opMix {
+func (o *Op) draw(r *rand.Rand) opKind {
+	if o.kind != opMix && o.kind != opReadWrite {
 		return o.kind
 	}
 	sum := 0
@@ -165,24 +149,32 @@ func (o *Op) UnmarshalText(b []byte) error {
 		if err != nil || number < n.least || number > n.most {
 			return wrong("Op", "op", "needs a number of %s from %d to %d, such as %s4, got %q", n.of, n.least, n.most, prefix, b)
 		}
-		*o = Op{kind: n.kind, number: number}
+		*o = numberedOp(n.kind, number)
 		return nil
 	}
 	kind := slices.Index(opNames[:], string(b))
-	if kind < 0 || opKind(kind) == opExtend {
+	if kind < 0 || kind == int(opExtend) || kind == int(opRead) {
 		return wrong("Op", "op", "must be acquire-release, try, hold, all:N, many:N, read-write:READS or permit:K, or a mix such as mix:acquire-release=90,try=8,extend=2, got %q", b)
 	}
 	*o = Op{kind: opKind(kind)}
 	return nil
 }
 
+func numberedOp(kind opKind, number int) Op {
+	o := Op{kind: kind, number: number}
+	if kind == opReadWrite {
+		o.weights[opRead], o.weights[opAcquireRelease] = number, 100-number
+	}
+	return o
+}
+
 func (o *Op) readMix(parts string) error {
 	*o = Op{kind: opMix}
 	for part := range strings.SplitSeq(parts, ",") {
 		name, number, _ := strings.Cut(part, "=")
-		kind := slices.Index(opNames[:mixable], name)
+		kind := slices.Index(opNames[:opRead], name)
 		if kind < 0 {
-			return wrong("Op", "op", "can mix %s, not %q", strings.Join(opNames[:mixable], ", "), name)
+			return wrong("Op", "op", "can mix %s, not %q", strings.Join(opNames[:opRead], ", "), name)
 		}
 		weight, err := strconv.Atoi(number)
 		if err != nil || weight < 1 || weight > maxWeight {

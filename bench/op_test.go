@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func All(n int) Op           { return Op{kind: opAll, number: n} }
-func Many(n int) Op          { return Op{kind: opMany, number: n} }
-func ReadWrite(reads int) Op { return Op{kind: opReadWrite, number: reads} }
-func Permit(limit int) Op    { return Op{kind: opPermit, number: limit} }
+func All(n int) Op           { return numberedOp(opAll, n) }
+func Many(n int) Op          { return numberedOp(opMany, n) }
+func ReadWrite(reads int) Op { return numberedOp(opReadWrite, reads) }
+func Permit(limit int) Op    { return numberedOp(opPermit, limit) }
 
 func mixOf(t *testing.T, text string) (op Op) {
 	t.Helper()
@@ -38,14 +38,20 @@ func TestOpsAreReadAsPrintedAndNonsenseIsRefused(t *testing.T) {
 
 func TestMixDrawsByWeightAndSeed(t *testing.T) {
 	const draws = 100_000
-	op, r := mixOf(t, "mix:acquire-release=90,try=8,extend=2"), newRNG(42, 0)
-	var got [mixable]float64
-	for range draws {
-		got[op.draw(r)]++
+	r := newRNG(42, 0)
+	for text, want := range map[string][opHold]float64{
+		"mix:acquire-release=90,try=8,extend=2": {0.9, 0.08, 0.02}, "read-write:0": {1}, "read-write:80": {opAcquireRelease: 0.2, opRead: 0.8},
+		"read-write:100": {opRead: 1}, "try": {opTry: 1},
+	} {
+		op, got := mixOf(t, text), [opHold]float64{}
+		for range draws {
+			got[op.draw(r)]++
+		}
+		for kind, p := range want {
+			require.InDelta(t, p*draws, got[kind], 5*math.Sqrt(draws*p*(1-p)), "%s %d", text, kind)
+		}
 	}
-	for kind, p := range []float64{0.9, 0.08, 0.02} {
-		require.InDelta(t, p*draws, got[kind], 5*math.Sqrt(draws*p*(1-p)), opNames[kind])
-	}
+	op := mixOf(t, "mix:acquire-release=90,try=8,extend=2")
 	arrivals := func(seed uint64) (ops [50]opKind) {
 		s := newSchedule(Config{Workers: 1, Rate: 1, Op: op, Seed: seed}, nil)
 		for i := range ops {
@@ -57,10 +63,21 @@ func TestMixDrawsByWeightAndSeed(t *testing.T) {
 	require.NotEqual(t, arrivals(1), arrivals(2))
 }
 
-func TestLockerWhoseLocksCannotBeExtendedEndsARun(t *testing.T) {
-	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: mixOf(t, "mix:extend=1")})
-	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "one has locks that cannot be extended")
+func TestALockerThatCannotDoItsOperationEndsARun(t *testing.T) {
+	for why, cfg := range map[string]Config{
+		"--op mix:try=1,extend=1: test has locks that cannot be extended": {Op: mixOf(t, "mix:try=1,extend=1")},
+		"--op hold: test has locks that cannot be kept alive":             {Op: Hold},
+		"test has locks that cannot be kept alive":                        {Kept: 1},
+		"--op many:2: test takes one name at a time":                      {Op: Many(2)},
+		"--op read-write:50: test lets nobody share a name":               {Op: ReadWrite(50)},
+		"--op permit:2: test lets nobody share a name":                    {Op: Permit(2)},
+	} {
+		cfg.Workers, cfg.Keys, cfg.Duration, cfg.TTL = 2, 4, time.Minute, time.Second
+		virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.ErrorIs(t, err, ErrConfig)
+			require.ErrorContains(t, err, why)
+		})
+	}
 }
 
 func TestOnlyAMixWithExtendNeedsAnExtender(t *testing.T) {
@@ -138,14 +155,6 @@ func TestFailedExtendOfAMixIsOneErrorAndIsReleased(t *testing.T) {
 	require.Zero(t, r.Latency[CycleTime].Count)
 	require.Zero(t, r.Latency[ExtendTime].Count)
 	require.Equal(t, []string{"extend: gone"}, r.ErrorSamples)
-}
-
-func TestMixWithExtendOfLocksThatCannotIsRefused(t *testing.T) {
-	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Op: mixOf(t, "mix:try=1,extend=1")}
-	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-		require.ErrorIs(t, err, ErrConfig)
-		require.ErrorContains(t, err, "--op mix:try=1,extend=1")
-	})
 }
 
 func TestMixOfOverlapsIsSeen(t *testing.T) {

@@ -60,35 +60,17 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 	}
 }
 
-// diary records each lock with its time and its length.
-type diary struct {
-	mu    sync.Mutex // guards the following
-	begin time.Time
-	pages []*page
-}
-
+// page is what a lock was, and when.
 type page struct {
-	d    *diary
-	name string
-	at   time.Duration // since begin
-	held time.Duration
+	noop
+	name  string
+	begin time.Time
+	at    time.Duration // since begin
+	held  time.Duration
 }
 
-func (d *diary) Acquire(_ context.Context, name string, _ time.Duration) (Held, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := &page{d: d, name: name, at: time.Since(d.begin)}
-	d.pages = append(d.pages, p)
-	return p, nil
-}
-
-func (d *diary) TryAcquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
-	return d.Acquire(ctx, name, ttl)
-}
-func (d *diary) Close() error    { return nil }
-func (p *page) Until() time.Time { return longAgo }
 func (p *page) Release(context.Context) error {
-	p.held = time.Since(p.d.begin) - p.at
+	p.held = time.Since(p.begin) - p.at
 	return nil
 }
 
@@ -96,9 +78,17 @@ func TestNamesAndHoldsAreThoseOfTheArrivalWhicheverWorkerTakesIt(t *testing.T) {
 	written := func(workers int, seed uint64) (pages []page) {
 		cfg := Config{Workers: workers, Rate: 1000, Keys: 100, Dist: Uniform(), Hold: Exp(2 * time.Millisecond),
 			Duration: time.Second, TTL: time.Minute, Seed: seed, KeyPrefix: "k"}
-		d := &diary{}
-		measureNew(t, func() Locker { d.begin = time.Now(); return d }, cfg)
-		for _, p := range d.pages[:800] {
+		written := make(chan *page, 2000)
+		measureNew(t, func() Locker {
+			begin := time.Now()
+			return grants(func(_ context.Context, name string, _ time.Duration) (Held, error) {
+				p := &page{name: name, begin: begin, at: time.Since(begin)}
+				written <- p
+				return p, nil
+			})
+		}, cfg)
+		for range 800 {
+			p := <-written
 			pages = append(pages, page{name: p.name, at: p.at, held: p.held})
 		}
 		return pages

@@ -11,54 +11,52 @@ import (
 // Part has the figures of one process of a run. Processes of the same build exchange it as
 // JSON. Merge makes the Result from all parts.
 type Part struct {
-	Complete  bool // not interrupted, no panic
-	Panicked  bool
-	Unaudited bool // by a Driver
-	Growing   bool // a backlog grew, from pacer.end
-	sums
-	Elapsed         time.Duration // of the measured time; 0: interrupted before it
-	LongestWait     int64
-	Latency         hists
-	Shares          []int64 // acquisitions per worker
-	Overlaps        int64   // of all processes so far, as the next
-	FenceViolations int64
-	History         []Event
-	Series          []Point
-	Drain           Point // after the measured time
-
-	Stall  *Histogram // nil: not measured, as with the next
-	Stalls *Peaks
-
-	ErrorSamples []string
-	Why          string // from samples.why
+	figures
+	Joined time.Duration // into the measured time, when this process took the place of a killed one; 0: it did not
+	Series []Point
+	Drain  Point // after the measured time
 }
 
-// sums are the figures of a Part that add up.
-type sums struct {
+// figures are what add adds up, of the workers of a process and of the processes of a run.
+type figures struct {
 	Totals        Totals
 	Cycles        int64 // in the measured time
-	Replaced      int64 // acquisitions of the processes whose place this one took
 	Waited, Waits int64 // calls of Acquire, including failed and cut-off ones: time and number
-	Holding       holding
+	LongestWait   most
+	Latency       hists
+	Shares        []int64 // acquisitions per worker
+	Counts        Counts  // of the locker in the measured time; with op hold, in the whole run
+	Holding       Holding // its heap is of all locks
 	Kept          Kept
-	Client        Client // its figures per cycle are totals here
+	Client        Client // its figures per cycle are totals here, its p99s are those of Pauses and Ready
+	Pauses, Ready most
+	Stall         *Histogram // nil: not measured, as with the next
+	Stalls        *Peaks
+
+	Interrupted, Panicked bool
+	Unaudited             bool // by a Driver
+	Growing               bool // a backlog grew, from pacer.end
+	Elapsed               most // of the measured time; 0: interrupted before it
+	Overlaps              most // of all processes so far, as the next
+	FenceViolations       most
+	History               []Event
+	ErrorSamples          []string
+	Why                   string // from samples.why
 }
+
+// most is a figure of which add keeps the largest.
+type most int64
 
 // Place is one process's place in a run of Config.Procs processes.
 type Place struct {
 	Proc  int  // number of this process, from 0
-	Joins bool // it takes the place of a killed process, in the middle of the run
-	// Begin is called when this process is ready: many names take seconds.
-	Begin func() Begin `json:"-"`
+	Joins bool // it takes the place of a killed process, in the middle of the run; what was due before it is ready is not its own
+	// Begin is called when this process is ready: many names take seconds. It returns when the run
+	// begins, on the clock of Monotonic. That is the same in all processes, and may be past.
+	Begin func() int64 `json:"-"`
 	// Table is a file of TableSize zero bytes, for this run alone, open in all its processes.
 	// RunPart maps it, and does not close it.
 	Table *os.File `json:"-"`
-}
-
-// Begin is when a run begins, on the clock of Monotonic.
-type Begin struct {
-	At    int64 // the same in all processes; may be past
-	Since int64 // when the process before this one was killed; arrivals due since then wait for this one. Only if Place.Joins
 }
 
 // RunPart is Run for one process of several. It begins when place.Begin says, and its audit covers
@@ -79,33 +77,12 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	}
 	defer unmap()
 	runtime.GC()
-	var begin Begin
-	r := newRunner(ctx, impl, l, cfg, table, func() time.Time {
-		begin = place.Begin()
-		return baseAt(begin.At)
-	})
-	r.joins, r.since = place.Joins, begin.Since-begin.At
-	report, finish := r.reporter()
-	part = r.drive(ctx, report)
-	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration, Totals: part.Totals})
+	r := newRunner(ctx, impl, l, cfg, table, func() time.Time { return baseAt(place.Begin()) })
+	r.joins = place.Joins
+	finish := r.reporter()
+	part = r.drive(ctx)
+	finish(Progress{Elapsed: time.Duration(part.Elapsed), Total: cfg.Duration})
 	return part, context.Cause(r.failed)
-}
-
-// Replaces adds the reports of a killed process, whose place this one took. Its seconds go into
-// the series, its last totals into the totals. Latencies and shares stay those of this process.
-func (p *Part) Replaces(reports []Progress) {
-	var last Totals
-	for _, r := range reports {
-		if r.Warmup {
-			continue
-		}
-		last = r.Totals
-		if n := int(r.Elapsed/time.Second) - 1; 0 <= n && n < len(p.Series) {
-			p.Series[n].Add(r.Point)
-		}
-	}
-	add(&p.Totals, last)
-	p.Replaced += last.Acquired
 }
 
 // TableSize returns the size in bytes of the table that the processes of a run share.

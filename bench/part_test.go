@@ -12,32 +12,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func beginsAt(at, since int64) func() Begin {
-	return func() Begin { return Begin{at, since} }
+// tableOfRun is a file for Place.Table.
+func tableOfRun(t *testing.T, cfg Config) *os.File {
+	t.Helper()
+	if !SharesMemory {
+		t.Skip("no shared memory here")
+	}
+	f, err := os.Create(filepath.Join(t.TempDir(), "table"))
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	require.NoError(t, f.Truncate(TableSize(cfg)))
+	return f
 }
 
 // inParts runs cfg like several processes. Each has its own mapping of the table and its own clock; they
 // share the locker. Parts go through JSON.
 func inParts(t *testing.T, l Locker, cfg Config) *Result {
 	t.Helper()
-	if !SharesMemory {
-		t.Skip("no shared memory here")
-	}
-	path := filepath.Join(t.TempDir(), "table")
+	f := tableOfRun(t, cfg)
 	parts := make([]*Part, cfg.Procs)
 	var ready sync.WaitGroup
 	ready.Add(cfg.Procs)
-	begin := sync.OnceValue(func() Begin { return Begin{At: Monotonic() + int64(10*time.Millisecond)} })
-	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
+	begin := sync.OnceValue(func() int64 { return Monotonic() + int64(10*time.Millisecond) })
 	var g errgroup.Group
 	for i := range parts {
 		g.Go(func() error {
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Table: f, Begin: func() Begin {
+			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Table: f, Begin: func() int64 {
 				ready.Done()
 				ready.Wait()
 				return begin()
@@ -76,83 +76,55 @@ func TestPartsSeeOverlapsAndHandoversOfEachOther(t *testing.T) {
 
 // A killed process leaves no part. What its audit and its history found is in the table.
 func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
-	if !SharesMemory {
-		t.Skip("no shared memory here")
-	}
 	cfg := Config{Workers: 4, Procs: 1, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 400 * time.Millisecond,
 		TTL: time.Hour, Hold: Fixed(time.Millisecond), History: 64}
-	path := filepath.Join(t.TempDir(), "table")
-	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer f.Close()
-	place := Place{Begin: beginsAt(Monotonic(), 0), Table: f}
-	killed, err := RunPart(t.Context(), "test", newLeases(2, time.Millisecond), cfg, place)
+	f := tableOfRun(t, cfg)
+	begun := func(ago time.Duration) func() int64 {
+		at := Monotonic() - int64(ago)
+		return func() int64 { return at }
+	}
+	killed, err := RunPart(t.Context(), "test", newLeases(2, time.Millisecond), cfg, Place{Begin: begun(0), Table: f})
 	require.NoError(t, err)
 	require.Positive(t, killed.Overlaps)
 
-	place.Joins = true // a second before the end of a run of three
-	place.Begin, cfg.Duration = beginsAt(Monotonic()-int64(2*time.Second), 0), 3*time.Second
-	var reports []Progress
-	cfg.Progress = func(p Progress) {
-		if 0 < p.Elapsed && p.Elapsed < cfg.Duration {
-			reports = append(reports, p)
-		}
-	}
-	begin := time.Now()
-	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, place)
+	begin := time.Now() // a second before the end of a run of three
+	cfg.Duration, cfg.Rate, cfg.Arrivals = 3*time.Second, 100, ArrivalsUniform
+	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, Place{Begin: begun(2 * time.Second), Joins: true, Table: f})
 	require.NoError(t, err)
 	require.Less(t, time.Since(begin), 2500*time.Millisecond, "it ends with the others")
-	require.GreaterOrEqual(t, part.Elapsed, cfg.Duration)
+	require.GreaterOrEqual(t, time.Duration(part.Elapsed), cfg.Duration)
 	require.Equal(t, killed.Overlaps, part.Overlaps)
 	require.NotEmpty(t, killed.History)
 	require.Subset(t, part.History, killed.History[len(killed.History)/2:], "the ring goes on")
-	require.Len(t, part.Series, 3)
-	for n, i := range part.Series[:2] {
-		require.Equal(t, Point{TS: float64(n + 1)}, i, "a second that was over when it came")
-	}
-	require.Empty(t, reports, "of those seconds")
-	require.Positive(t, part.Series[2].Acquired)
+	require.GreaterOrEqual(t, part.Joined, 2*time.Second)
+	require.InDelta(t, (time.Duration(part.Elapsed)-part.Joined)/(10*time.Millisecond), part.Totals.Offered, 2, "what was due since it is ready")
 	for _, stall := range part.Stalls.All {
 		require.GreaterOrEqual(t, stall.AtNs, int64(2*time.Second), "since the measured time began")
 	}
-
-	before := part.Totals
-	require.Equal(t, part.Series[2].Acquired+part.Drain.Acquired, before.Acquired)
-	part.Replaces([]Progress{
-		{Elapsed: time.Second, Warmup: true, Point: Point{Acquired: 7}},
-		{Elapsed: time.Second, Point: Point{Acquired: 5}, Totals: Totals{Acquired: 5, Fenced: 4}},
-		{Elapsed: 2 * time.Second, Point: Point{Acquired: 6}, Totals: Totals{Acquired: 11, Fenced: 9}},
-		{Elapsed: time.Hour, Totals: Totals{Acquired: 11, Fenced: 9}},
-	})
-	part.Replaces([]Progress{{Elapsed: 2 * time.Second, Point: Point{Acquired: 1}, Totals: Totals{Acquired: 1}}})
-	require.EqualValues(t, 5, part.Series[0].Acquired)
-	require.EqualValues(t, 7, part.Series[1].Acquired)
-	require.Equal(t, before.Acquired+12, part.Totals.Acquired)
-	require.Equal(t, before.Fenced+9, part.Totals.Fenced)
-	res := Merge("test", cfg, []*Part{part})
-	require.InDelta(t, float64(12+part.Shares[0]+part.Shares[1]+part.Shares[2]+part.Shares[3])/res.DurationS, res.AcquiredPerS, 1e-6)
-	require.InDelta(t, float64(part.Series[2].Cycles)/res.DurationS, res.ThroughputPerS, 1e-6)
+	require.Len(t, part.Series, 1, "none of the seconds that were over")
+	series := mergeSeries([]*Part{part, {Series: []Point{{TS: 1}}}})
+	require.Equal(t, part.Totals.Acquired, series[2].Acquired+part.Drain.Acquired, "in the third second")
 }
 
-// Arrivals keep coming while a process is dead.
-func TestAProcessThatTakesAPlaceBeginsWhatWasDueSinceTheOtherDied(t *testing.T) {
-	if !SharesMemory {
-		t.Skip("no shared memory here")
+func TestFiguresAddUpByTheirTypes(t *testing.T) {
+	h := NewHistogram()
+	h.Record(ms, 3)
+	one := figures{
+		Totals: Totals{Acquired: 2}, Cycles: 1, LongestWait: 5, Latency: hists{CycleTime: h}, Shares: []int64{1, 2}, Counts: Counts{Rounds: 2},
+		Client: Client{CPUShare: 0.25}, Stalls: &Peaks{All: []Peak{{1, 2}}}, Growing: true, Why: "first",
 	}
-	cfg := Config{Workers: 4, Procs: 1, Keys: 4, Dist: Uniform(), KeyPrefix: "k", Duration: 3 * time.Second, TTL: time.Hour, Rate: 100, Arrivals: ArrivalsUniform}
-	path := filepath.Join(t.TempDir(), "table")
-	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer f.Close()
-	now := Monotonic()
-	place := Place{Begin: beginsAt(now-int64(2*time.Second), now-int64(500*time.Millisecond)), Joins: true, Table: f}
-	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, place)
-	require.NoError(t, err)
-	require.InDelta(t, (part.Elapsed-1500*time.Millisecond)/(10*time.Millisecond), part.Totals.Offered, 2, "of 1.5 s")
-	require.Equal(t, part.Totals.Offered, part.Totals.Acquired)
-	require.GreaterOrEqual(t, part.Latency[ResponseTime].Percentile(100), 490*ms, "since they were due")
+	sum := figures{LongestWait: 3}
+	add(&sum, one)
+	one.Why, one.Growing = "second", false
+	add(&sum, one)
+	got := sum.Latency[CycleTime]
+	require.EqualValues(t, 6, got.Count())
+	require.EqualValues(t, 3, h.Count())
+	sum.Latency = hists{}
+	require.Equal(t, figures{
+		Totals: Totals{Acquired: 4}, Cycles: 2, LongestWait: 5, Shares: []int64{1, 2, 1, 2}, Counts: Counts{Rounds: 4},
+		Client: Client{CPUShare: 0.5}, Stalls: &Peaks{All: []Peak{{1, 2}, {1, 2}}}, Growing: true, Why: "first",
+	}, sum)
 }
 
 // calm repeats a run during which the machine stalled, a few times.

@@ -5,13 +5,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/line"
-
 	"muxlock/internal/peaks"
 )
 
@@ -39,9 +37,6 @@ func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
 	require.Nil(t, mergePeaks(nil))
 }
 
-// flaky is a locker whose attempts fail for the time failing; then one takes the time winning.
-type flaky struct{ failing, winning, allowance time.Duration }
-
 type until struct {
 	noop
 	time.Time
@@ -49,23 +44,12 @@ type until struct {
 
 func (u until) Until() time.Time { return u.Time }
 
-func (l flaky) Acquire(_ context.Context, _ string, ttl time.Duration) (Held, error) {
-	time.Sleep(l.failing)
-	sent := time.Now()
-	time.Sleep(l.winning)
-	return until{Time: sent.Add(ttl - l.allowance)}, nil
-}
+// promising is an Allower.
+type promising struct{ grants }
 
-func (l flaky) TryAcquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
-	return l.Acquire(ctx, name, ttl)
-}
+const promised = 102 * time.Millisecond
 
-func (flaky) Close() error { return nil }
-
-// promising is a flaky that is an Allower.
-type promising struct{ flaky }
-
-func (l promising) Allowance(time.Duration) time.Duration { return l.allowance }
+func (promising) Allowance(time.Duration) time.Duration { return promised }
 
 func TestLockWithAShortLeaseFromAnotherProcessSaysNothingOfItsAttempt(t *testing.T) {
 	r := &runner{cfg: Config{TTL: 10 * time.Second, Procs: 2}}
@@ -76,18 +60,17 @@ func TestLockWithAShortLeaseFromAnotherProcessSaysNothingOfItsAttempt(t *testing
 }
 
 func TestValidityUsedIsThatOfTheWinningAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		locker := flaky{failing: 900 * time.Millisecond, winning: 5 * time.Millisecond, allowance: 102 * time.Millisecond}
-		cfg := Config{Workers: 1, Duration: 10 * time.Second, TTL: 10 * time.Second}
-		res, err := newRunner(t.Context(), "flaky", promising{locker}, cfg, newTable(cfg), time.Now).run(t.Context())
-		require.NoError(t, err)
-		require.InEpsilon(t, 905e6, res.Latency[AcquireTime].Max, 1e-2, "until held")
-		used := res.Latency[ValidityUsedTime]
-		require.InEpsilon(t, 5e6, used.Max, 1e-2)
-		require.EqualValues(t, 12, used.Count, "one in the drain")
-
-		res, err = newRunner(t.Context(), "flaky", locker, cfg, newTable(cfg), time.Now).run(t.Context())
-		require.NoError(t, err)
-		require.Nil(t, res.Latency[ValidityUsedTime], "it does not tell")
+	locker := grants(func(_ context.Context, _ string, ttl time.Duration) (Held, error) {
+		time.Sleep(900 * time.Millisecond) // attempts that fail
+		sent := time.Now()
+		time.Sleep(5 * time.Millisecond)
+		return until{Time: sent.Add(ttl - promised)}, nil
 	})
+	cfg := Config{Workers: 1, Duration: 10 * time.Second, TTL: 10 * time.Second}
+	res := measure(t, promising{locker}, cfg)
+	require.InEpsilon(t, 905e6, res.Latency[AcquireTime].Max, 1e-2, "until held")
+	used := res.Latency[ValidityUsedTime]
+	require.InEpsilon(t, 5e6, used.Max, 1e-2)
+	require.EqualValues(t, 12, used.Count, "one in the drain")
+	require.Nil(t, measure(t, locker, cfg).Latency[ValidityUsedTime], "it does not tell")
 }

@@ -20,6 +20,7 @@ type shard struct {
 	counts Totals
 	cycles int64
 	hists  hists
+	spare  hists    // empty until swap; owned by the caller of swap
 	_      [56]byte // no cache line shared with the next shard's mutex
 }
 
@@ -29,8 +30,8 @@ func (s *shard) record(t Timing, ns int64) {
 	s.mu.Unlock()
 }
 
-// acquired describes an acquire that got its lock; times are in ns.
-type acquired struct {
+// operation describes an operation that got its lock; times are in ns.
+type operation struct {
 	acquire  int64
 	wait     int64 // below 0: a closed loop
 	lag      int64
@@ -40,16 +41,21 @@ type acquired struct {
 	fence    uint64
 	names    int64 // op many only
 	fences   int64 // op all and many only
+
+	hold, release int64
+	cut           bool // the end of the drain ended the hold
+	outlived      bool
+	warm          bool // the warm-up's: acquired in it or, in an open loop, due in it. No count has it
 }
 
 // acquired counts an acquire that got its lock.
-func (s *shard) acquired(g acquired) {
+func (s *shard) acquired(g *operation) {
 	s.mu.Lock()
 	s.acquiredLocked(g)
 	s.mu.Unlock()
 }
 
-func (s *shard) acquiredLocked(g acquired) {
+func (s *shard) acquiredLocked(g *operation) {
 	s.counts.Finished++
 	s.counts.Acquired++
 	s.counts.Names += g.names
@@ -58,7 +64,11 @@ func (s *shard) acquiredLocked(g acquired) {
 		s.counts.Fences += g.fences
 	}
 	s.hists[AcquireTime].Record(g.acquire, 1)
-	s.openLocked(g.wait, g.lag, g.acquire)
+	if g.wait >= 0 {
+		s.hists[ResponseTime].Record(g.wait+g.acquire, 1)
+		s.hists[WaitTime].Record(g.wait, 1)
+		s.hists[LagTime].Record(g.lag, 1)
+	}
 	if g.used >= 0 {
 		s.hists[ValidityUsedTime].Record(g.used, 1)
 	}
@@ -71,25 +81,8 @@ func (s *shard) acquiredLocked(g acquired) {
 	}
 }
 
-// openLocked counts the three latencies of an open loop. Response is the sum of wait and
-// service.
-func (s *shard) openLocked(wait, lag, service int64) {
-	if wait < 0 {
-		return
-	}
-	s.hists[ResponseTime].Record(wait+service, 1)
-	s.hists[WaitTime].Record(wait, 1)
-	s.hists[LagTime].Record(lag, 1)
-}
-
-// failed counts an operation that never got its lock. response is the time it had been
-// due; below 0 in a closed loop.
-func (s *shard) failed(c Totals, response int64) {
-	c.Failed++
-	s.ended(c, response)
-}
-
-// ended counts the outcome of an operation without a lock.
+// ended counts the outcome of an operation without a lock. response is the time that it had been due; below 0: in a closed
+// loop, or it has not failed.
 func (s *shard) ended(c Totals, response int64) {
 	s.mu.Lock()
 	s.counts.Finished += c.Finished
@@ -104,19 +97,11 @@ func (s *shard) ended(c Totals, response int64) {
 	s.mu.Unlock()
 }
 
-// released describes the rest of an operation that got its lock; times are in ns.
-type released struct {
-	acquire, hold, release int64
-	cut                    bool // the end of the drain ended the hold
-	outlived               bool
-	warm                   bool // the warm-up's: acquired in it or, in an open loop, due in it. No count has it
-}
-
 // releasedLocked counts a hold and its release; err is the error of Release or Extend. A hold
 // that was cut off is censored, and its operation is no cycle. One from the warm-up counts as
 // a cycle alone, since Acquired lacks it. Without such cycles the first seconds would seem
 // slow: for the length of a hold, nothing would end.
-func (s *shard) releasedLocked(l released, err error) {
+func (s *shard) releasedLocked(l *operation, err error) {
 	switch h := s.hists[HoldTime]; {
 	case h == nil || l.warm:
 	case l.cut:
@@ -142,8 +127,7 @@ func (s *shard) releasedLocked(l released, err error) {
 // time and after the drain.
 type recorder struct {
 	shards   []shard
-	spare    []hists // of each shard, empty until swap; owned by the caller of swap, as are the following
-	interval *Histogram
+	interval *Histogram // owned by the caller of swap, as are the following
 	total    hists
 	counts   Totals // without the counts of the pacer
 	cycles   int64
@@ -159,8 +143,7 @@ func newRecorder(cfg Config) *recorder {
 		encode:   cfg.procs() > 1,
 	}
 	for i := range r.shards {
-		r.shards[i].hists = newHists(cfg)
-		r.spare = append(r.spare, newHists(cfg))
+		r.shards[i].hists, r.shards[i].spare = newHists(cfg), newHists(cfg)
 	}
 	return r
 }
@@ -168,9 +151,11 @@ func newRecorder(cfg Config) *recorder {
 func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shards)] }
 
 // neverBegun counts an arrival that no worker began.
-func (r *recorder) neverBegun(response int64) { r.shard(0).failed(Totals{Unfinished: 1}, response) }
+func (r *recorder) neverBegun(response int64) {
+	r.shard(0).ended(Totals{Unfinished: 1, Failed: 1}, response)
+}
 
-// swap empties the shards, all within microseconds. It leaves their histograms in spare.
+// swap empties the shards, all within microseconds. It leaves their histograms in their spares.
 func (r *recorder) swap() (c Totals, cycles int64) {
 	for i := range r.shards {
 		s := &r.shards[i]
@@ -178,7 +163,7 @@ func (r *recorder) swap() (c Totals, cycles int64) {
 		add(&c, s.counts)
 		cycles += s.cycles
 		s.counts, s.cycles = Totals{}, 0
-		s.hists, r.spare[i] = r.spare[i], s.hists
+		s.hists, s.spare = s.spare, s.hists
 		s.mu.Unlock()
 	}
 	return c, cycles
@@ -187,12 +172,15 @@ func (r *recorder) swap() (c Totals, cycles int64) {
 // rotate swaps, adds what it got to the totals, and returns it as a Point.
 func (r *recorder) rotate() Point {
 	c, cycles := r.swap()
-	for _, full := range r.spare {
+	for i := range r.shards {
+		full := &r.shards[i].spare
 		r.interval.Merge(cmp.Or(full[ResponseTime], full[CycleTime])) // as Result.Headline
-		r.total.each(&full, func(into, from *Histogram) {
-			into.Merge(from)
-			from.reset()
-		})
+		for t, h := range full {
+			if h != nil {
+				r.total[t].Merge(h)
+			}
+		}
+		full.reset()
 	}
 	add(&r.counts, c)
 	r.cycles += cycles
@@ -214,9 +202,10 @@ func (r *recorder) rotate() Point {
 
 // forget drops what was counted until the last swap: the warm-up is over.
 func (r *recorder) forget() {
-	for _, h := range append(r.spare, r.total) {
-		h.each(&h, func(h, _ *Histogram) { h.reset() })
+	for i := range r.shards {
+		r.shards[i].spare.reset()
 	}
+	r.total.reset()
 	r.counts, r.cycles = Totals{}, 0
 }
 
@@ -240,11 +229,10 @@ func (s *samples) add(now int64, call string, err error) {
 		return
 	}
 	defer s.mu.Unlock()
-	if len(s.texts) == samplesMost || now < s.next {
-		return
+	if now >= s.next {
+		s.next = now + sampleEvery
+		s.keep(clipped(call + ": " + err.Error()))
 	}
-	s.next = now + sampleEvery
-	s.keep(clipped(call + ": " + err.Error()))
 }
 
 // vain receives the error of an acquire cut off by its timeout or, if ended, by the end of

@@ -1,30 +1,27 @@
 package bench
 
-// reporter starts the goroutine that calls Config.Progress. report never blocks: it drops
+// reporter starts the goroutine that calls Config.Progress. After that, report never blocks: it drops
 // the call if the previous one is not delivered yet. finish delivers the last call and
 // waits for it.
-func (r *runner) reporter() (report, finish func(Progress)) {
-	if r.cfg.Progress == nil {
-		return func(Progress) {}, func(Progress) {}
-	}
+func (r *runner) reporter() (finish func(Progress)) {
 	calls, done := make(chan Progress, 1), make(chan struct{})
 	go func() {
 		defer close(done)
 		for p := range calls {
-			p.Impl, p.Round = r.impl, 1
-			r.cfg.Progress(p)
+			if p.Impl, p.Round = r.impl, 1; r.cfg.Progress != nil {
+				r.cfg.Progress(p)
+			}
 		}
 	}()
-	report = func(p Progress) {
+	r.report = func(p Progress) {
 		select {
 		case calls <- p:
 		default:
 		}
 	}
-	finish = func(p Progress) {
+	return func(p Progress) {
 		calls <- p
 		close(calls)
 		<-done
 	}
-	return report, finish
 }

@@ -213,7 +213,7 @@ type Band struct {
 	ToS    float64 `json:"to_s"` // FromS for an event without length
 }
 
-// Crash is the Kind of a Band that kills a process: what that did since its last report is not counted.
+// Crash is the Kind of a Band that kills a process: what that did is not counted.
 const Crash = "crash"
 
 // SLO is one objective and the run's verdict on it.

@@ -36,10 +36,10 @@ const (
 
 // run makes a whole run in this process.
 func (r *runner) run(ctx context.Context) (*Result, error) {
-	report, finish := r.reporter()
-	part := r.drive(ctx, report)
+	finish := r.reporter()
+	part := r.drive(ctx)
 	res := Merge(r.impl, r.cfg, []*Part{part})
-	last := Progress{Elapsed: part.Elapsed, Total: r.cfg.Duration, Result: res}
+	last := Progress{Elapsed: time.Duration(part.Elapsed), Total: r.cfg.Duration, Result: res}
 	if n := len(res.Series); n > 0 {
 		last.Point = res.Series[n-1]
 	}
@@ -48,142 +48,127 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 }
 
 // drive goes through the phases of the run; the workers make the load.
-func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
+func (r *runner) drive(ctx context.Context) *Part {
 	part := &Part{}
-	var done sync.WaitGroup
 	start := sync.OnceFunc(func() {
 		pprof.Do(ctx, pprof.Labels("bench", "worker"), func(context.Context) {
 			for _, w := range r.workers {
-				done.Go(w.run)
+				w.start(r.loop())
 			}
-			for _, k := range r.keepers {
-				done.Go(k.run)
+			for _, w := range r.keepers {
+				w.start((*worker).keepOne)
 			}
 		})
 	})
 	if r.cfg.Begin != nil {
 		r.cfg.Begin(r.base)
 	}
-	part.Complete = r.await(ctx)
+	part.Interrupted = r.watch(ctx, part, 0, 0, 0)
+	counted := countsOf(r.locker)
 	if r.cfg.Op == Hold {
 		part.Holding.GoroutinesBefore = int64(runtime.NumGoroutine() + len(r.workers))
-		r.meterHolding(&part.Holding, -1)
+		part.Holding.HeapBytesPerLock = -heap()
 	}
-	if r.now() < int64(r.cfg.Warmup) && part.Complete {
-		report(Progress{Warmup: true, Total: r.cfg.Warmup})
+	if r.now() < int64(r.cfg.Warmup) && !part.Interrupted {
+		r.report(Progress{Warmup: true, Total: r.cfg.Warmup})
 		start()
-		part.Complete = r.watch(ctx, 0, time.Second, r.cfg.Warmup, func(i Point, at time.Duration) {
-			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i})
-		})
+		part.Interrupted = r.watch(ctx, part, 0, time.Second, r.cfg.Warmup)
 	}
 	from := int64(r.cfg.Warmup) // in all processes, for faults and for probes
-	before, counted := readMeter(), countsOf(r.locker)
-	var stalls *stallWatch
-	if part.Complete {
-		stalls = r.measure(ctx, from, counted, part, &done, report, start)
+	before := readMeter()
+	if r.cfg.Op != Hold { // which acquires from the start
+		counted = countsOf(r.locker)
+	}
+	if !part.Interrupted {
+		r.measure(ctx, from, part, start)
 	}
 
 	// First the figures of the measured time, then the rest of its operations.
 	after := readMeter()
 	if r.cfg.Op == Hold {
 		part.Holding.GoroutinesAfter = int64(runtime.NumGoroutine())
-		r.meterHolding(&part.Holding, 1)
+		part.Holding.HeapBytesPerLock += heap()
 	}
 	measured := r.phase.Swap(draining) == measuring
 	to := r.now()
-	counts := countsOf(r.locker)
+	part.Counts = countsOf(r.locker).since(counted)
 	if r.pacer != nil {
 		part.Growing = r.pacer.end(to)
 	}
 	last := r.rec.rotate()
 	part.Cycles = r.rec.cycles
-	close(r.ended)
-	if stalls != nil {
-		close(stalls.stop)
-	}
-	r.drain(ctx, &done, part)
+	r.end()
+	r.drain(ctx, part)
 	r.alarms.Close()
-	if stalls != nil {
-		<-stalls.done
-		part.Stall, part.Stalls = stalls.hist, mergePeaks(&stalls.peaks)
-		after.cpu -= stalls.cpu // the stall watch is no part of the load
-	}
 
 	if measured {
-		part.Elapsed = time.Duration(to - from)
-		last.TS = part.Elapsed.Seconds()
+		<-r.stalls.done
+		part.Stall, part.Stalls = r.stalls.hist, mergePeaks(&r.stalls.peaks)
+		after.cpu -= r.stalls.cpu // the stall watch is no part of the load
+		part.Elapsed = most(to - from)
+		last.TS = time.Duration(part.Elapsed).Seconds()
 		part.Series = append(part.Series, last)
 		part.Drain = r.rec.rotate()
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
-		part.Client = after.since(before)
-		r.figures(part, counts.since(counted))
+		after.since(before, &part.figures)
 	} else {
 		r.rec.forget()
-		r.figures(part, Counts{})
+		part.Counts = Counts{}
 	}
+	r.figures(part)
 	return part
 }
 
-// measure runs the measured time, or what is left of it when this process joins. It returns the
-// stall watch, still running.
-func (r *runner) measure(ctx context.Context, from int64, counted Counts, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
+// measure runs the measured time, or what is left of it when this process joins. The stall watch runs until its end.
+func (r *runner) measure(ctx context.Context, from int64, part *Part, start func()) {
 	fresh := r.cfg.Op != Hold // which acquires from the start
 	if fresh {
 		r.rec.swap()
 	}
+	begin := from
+	if r.joins {
+		begin = max(from, r.now())
+	}
+	part.Joined = time.Duration(begin - from)
 	if r.pacer != nil {
-		due := from
-		if r.joins { // what was due before was another process's
-			due = max(from, r.since)
-		}
-		r.pacer.begin(from, due)
+		r.pacer.begin(from, begin)
 	}
 	r.phase.Store(measuring)
-	report(Progress{Total: r.cfg.Duration})
+	r.report(Progress{Total: r.cfg.Duration})
 	start()
 	if fresh {
 		r.rec.forget()
 	}
-	stalls = watchStalls(r.cfg.procs(), time.Duration(r.now()-from))
+	r.stalls = watchStalls(r.cfg.procs(), time.Duration(r.now()-from), r.timed.Done())
 	if r.waits {
-		done.Go(r.uncontended)
+		newWorker(r.timed, r, maxWorkers).start((*worker).uncontended)
 	}
-	first := time.Second
-	for ; r.joins && from+int64(first) < r.now() && first < r.cfg.Duration-pointLeast; first += time.Second {
-		part.Series = append(part.Series, Point{TS: first.Seconds()})
-	}
-	part.Complete = r.watch(ctx, from, first, r.cfg.Duration, func(i Point, at time.Duration) {
-		part.Series = append(part.Series, i)
-		report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i, Totals: r.totals(countsOf(r.locker).since(counted))})
-	})
-	return stalls
+	first := part.Joined.Truncate(time.Second) + time.Second
+	part.Interrupted = r.watch(ctx, part, from, first, r.cfg.Duration)
 }
 
 // drain waits for the operations under way, and cuts off those that take too long. An
 // interrupted run and a run with op hold do not wait.
-func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part) {
+func (r *runner) drain(ctx context.Context, part *Part) {
 	over := make(chan struct{})
 	go func() {
-		workers.Wait()
+		r.done.Wait()
 		close(over)
 	}()
-	if part.Complete && r.cfg.Op != Hold {
-		limit := time.NewTimer(min(drainMost, r.cfg.Duration))
-		defer limit.Stop()
+	if !part.Interrupted && r.cfg.Op != Hold {
 		select {
 		case <-over:
-		case <-limit.C:
+		case <-time.After(min(drainMost, r.cfg.Duration)):
 		case <-ctx.Done():
-			part.Complete = false
+			part.Interrupted = true
 		case <-r.failed.Done():
-			part.Complete = false
+			part.Interrupted = true
 		}
 	}
 	r.phase.Store(stopped)
 	if r.pacer != nil {
 		part.Totals = r.pacer.close(r.now(), r.rec.neverBegun)
 	}
-	close(r.stop)
 	r.cancel()
 	grace := time.AfterFunc(releaseGrace, r.release)
 	<-over
@@ -191,20 +176,10 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 	r.release()
 }
 
-// await waits for the start of the run. It returns false when ctx ends first.
-func (r *runner) await(ctx context.Context) bool {
-	select {
-	case <-time.After(time.Duration(-r.now())):
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // watch waits until length after from on the run's clock. At first, and then about once a second,
-// it calls each with a Point; drive takes the last one. It returns false when ctx ends or the locker
-// panics first.
-func (r *runner) watch(ctx context.Context, from int64, first, length time.Duration, each func(i Point, at time.Duration)) bool {
+// it takes a Point, reports it and, after the warm-up, keeps it; drive takes the last one. watch returns
+// whether ctx ended or the locker panicked first.
+func (r *runner) watch(ctx context.Context, part *Part, from int64, first, length time.Duration) (cut bool) {
 	for at := first; ; at += time.Second {
 		if at > length-pointLeast {
 			at = length
@@ -212,52 +187,44 @@ func (r *runner) watch(ctx context.Context, from int64, first, length time.Durat
 		select {
 		case <-time.After(time.Duration(from + int64(at) - r.now())):
 		case <-ctx.Done():
-			return false
+			return true
 		case <-r.failed.Done():
-			return false
+			return true
 		}
 		if at == length {
-			return true
+			return ctx.Err() != nil
 		}
 		now := r.now()
 		i := r.rec.rotate()
 		i.TS = time.Duration(now - from).Seconds()
-		each(i, at)
+		warm := r.phase.Load() == warming
+		if !warm {
+			part.Series = append(part.Series, i)
+		}
+		r.report(Progress{Warmup: warm, Elapsed: at, Total: length, Point: i})
 	}
 }
 
 // pointLeast is the shortest last interval of a series.
 const pointLeast = 100 * time.Millisecond
 
-// totals returns the counts so far, with those of the locker. What is under way, or due and not
-// begun, is not yet among them.
-func (r *runner) totals(c Counts) Totals {
-	t := r.rec.counts
-	t.LateQuorum, t.FenceSecondTrips = int64(c.LateQuorum), int64(c.FenceSecondTrips)
-	t.LostValidity = t.Outlived + t.LateQuorum
-	t.Started = t.Finished + t.Unfinished
-	t.Offered = t.Started
-	return t
-}
-
 // figures fills in the counts and the histograms.
-func (r *runner) figures(p *Part, c Counts) {
-	t := r.totals(c)
-	if r.pacer != nil { // it has counted these
-		t.Offered, t.Started = 0, 0
+func (r *runner) figures(p *Part) {
+	t := r.rec.counts
+	if r.pacer == nil { // else it has counted these
+		t.Started = t.Finished + t.Unfinished
+		t.Offered = t.Started
 	}
 	add(&p.Totals, t)
 	p.Latency = r.rec.total
-	p.Shares = make([]int64, len(r.workers))
-	for i, w := range r.workers {
-		p.Shares[i] = w.acquired
-		p.LongestWait = max(p.LongestWait, w.longest)
-		add(&p.sums, w.sums)
+	for _, w := range r.workers {
+		p.Shares = append(p.Shares, w.acquired)
+		add(&p.figures, w.sum)
 	}
-	for _, k := range r.keepers {
-		add(&p.Kept, k.Kept)
+	for _, w := range r.keepers {
+		add(&p.figures, w.sum)
 	}
-	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps().Load(), r.audit.stale().Load(), r.history.violations()
+	p.Overlaps, p.FenceViolations, p.History = most(r.audit.overlaps().Load()), most(r.audit.stale().Load()), r.history.violations()
 	_, p.Unaudited = r.locker.(Driver)
 	p.Panicked = r.failed.Err() != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why

@@ -86,7 +86,6 @@ func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
 	require.InEpsilon(t, 3e6, r.Latency[AcquireTime].Mean, 0.001)
 	require.InEpsilon(t, 1e6, r.Latency[ReleaseTime].P["50"], 0.001)
 	require.InEpsilon(t, 4e6, r.Latency[CycleTime].P["99.99"], 0.001)
-	require.Equal(t, r.Latency[AcquireTime], r.Latency[AcquireTime])
 	require.Nil(t, r.Latency[ResponseTime])
 	require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
 	require.EqualValues(t, 3*ms, r.Fairness.MaxWaitNs)
@@ -194,15 +193,6 @@ func TestAnAcquireThatNeverGotItsLockSaysWhy(t *testing.T) {
 	}
 }
 
-func TestTheRunTellsWhenItBegins(t *testing.T) {
-	var at []time.Time
-	cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Second, TTL: time.Second, Begin: func(b time.Time) { at = append(at, b) }}
-	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-		require.Len(t, at, 1)
-		require.InDelta(t, 2*time.Second, time.Since(at[0]), 1e6+1, "an acquire may be under way at the end")
-	})
-}
-
 // unhurried takes long to be prepared, as a run with many names does.
 type unhurried struct{ slow }
 
@@ -212,13 +202,14 @@ func (unhurried) Allowance(time.Duration) time.Duration {
 }
 
 func TestTheRunBeginsWhenItIsPrepared(t *testing.T) {
-	var begin time.Time
+	var begins []time.Time
 	warm := false
 	cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Second, TTL: time.Second, Wait: time.Second,
-		Begin: func(at time.Time) { begin = at }, Progress: func(p Progress) { warm = warm || p.Warmup }}
+		Begin: func(at time.Time) { begins = append(begins, at) }, Progress: func(p Progress) { warm = warm || p.Warmup }}
 	virtual(t, nil, unhurried{slow{acquire: takes(time.Millisecond)}}, cfg, func(t *testing.T, r *Result, err error) {
 		require.True(t, warm)
-		require.InDelta(t, 2*time.Second, time.Since(begin), 1e6+1)
+		require.Len(t, begins, 1)
+		require.InDelta(t, 2*time.Second, time.Since(begins[0]), 1e6+1, "an acquire may be under way at the end")
 		require.InDelta(t, 1000, r.Totals.Acquired, 2)
 	})
 }
@@ -244,8 +235,8 @@ func TestTheMeasuredTimeBeginsWhenTheWarmUpShouldHaveEnded(t *testing.T) {
 func TestNothingIsForgottenThatEndedAfterTheWarmUp(t *testing.T) {
 	rec := newRecorder(Config{Workers: 2})
 	end := func(worker int) {
-		rec.shard(worker).acquiredLocked(acquired{acquire: ms, wait: -1, handover: -1, used: -1})
-		rec.shard(worker).releasedLocked(released{acquire: ms, release: ms}, nil)
+		rec.shard(worker).acquiredLocked(&operation{acquire: ms, wait: -1, handover: -1, used: -1})
+		rec.shard(worker).releasedLocked(&operation{acquire: ms, release: ms}, nil)
 	}
 	end(0)
 	rec.rotate()
@@ -293,6 +284,14 @@ func TestWaitersCutOffByTheEndOfTheDrainAreUnfinished(t *testing.T) {
 	require.Empty(t, r.ErrorSamples)
 }
 
+func endsAfter(t *testing.T, d time.Duration) func(context.Context) context.Context {
+	return func(ctx context.Context) context.Context {
+		ctx, cancel := context.WithTimeout(ctx, d)
+		t.Cleanup(cancel)
+		return ctx
+	}
+}
+
 func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -305,12 +304,7 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Minute, TTL: time.Second}
-			in := func(ctx context.Context) context.Context {
-				ctx, cancel := context.WithTimeout(ctx, c.after)
-				t.Cleanup(cancel)
-				return ctx
-			}
-			virtual(t, in, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+			virtual(t, endsAfter(t, c.after), slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
 				require.NoError(t, err)
 				require.True(t, r.Interrupted())
 				require.Equal(t, []Reason{{Kind: ReasonInterrupted}}, r.Valid.Reasons)
@@ -325,12 +319,7 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 func TestARunThatIsInterruptedInItsDrainIsNotValid(t *testing.T) {
 	for after, interrupted := range map[time.Duration]bool{1100 * time.Millisecond: true, 1300 * time.Millisecond: false} {
 		cfg := Config{Workers: 200, Duration: time.Second, TTL: time.Hour, Hold: Fixed(1200 * time.Millisecond)}
-		in := func(ctx context.Context) context.Context {
-			ctx, cancel := context.WithTimeout(ctx, after)
-			t.Cleanup(cancel)
-			return ctx
-		}
-		virtual(t, in, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+		virtual(t, endsAfter(t, after), slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
 			require.NoError(t, err)
 			require.EqualValues(t, 200, r.Totals.Acquired)
 			require.Equal(t, interrupted, r.Interrupted())
@@ -386,7 +375,7 @@ func TestRateThatCannotBeMetIsSaid(t *testing.T) {
 }
 
 func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
-	stall := func() slow {
+	stall := func() Locker {
 		begin, stalled := time.Now(), new(atomic.Bool)
 		return slow{acquire: func(context.Context) error {
 			time.Sleep(time.Millisecond / 2)
@@ -396,26 +385,14 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 			return nil
 		}}
 	}
-	synctest.Test(t, func(t *testing.T) {
-		cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
-		closed, err := newRunner(t.Context(), "", stall(), cfg, newTable(cfg), time.Now).run(t.Context())
-		require.NoError(t, err)
-		cfg.Rate, cfg.Arrivals = 1000, ArrivalsUniform
-		open, err := newRunner(t.Context(), "", stall(), cfg, newTable(cfg), time.Now).run(t.Context())
-		require.NoError(t, err)
-
-		require.True(t, open.Valid.OK, open.Valid.Reasons)
-		require.Greater(t, open.Latency[ResponseTime].P["99"], 50*ms)
-		require.Less(t, open.Latency[AcquireTime].P["99"], ms)
-		require.Less(t, closed.Latency[AcquireTime].P["99"], ms)
-	})
-}
-
-func TestAuditOfARunCatchesALockThatGrantsTwice(t *testing.T) {
-	cfg := Config{Workers: 4, Keys: 2, Dist: Uniform(), Duration: time.Second, TTL: time.Second, Hold: Fixed(time.Millisecond)}
-	r := measure(t, newLeases(2, time.Millisecond), cfg)
-	require.Positive(t, r.Totals.Acquired)
-	require.Positive(t, r.Safety.Overlaps)
+	cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
+	closed := measureNew(t, stall, cfg)
+	cfg.Rate, cfg.Arrivals = 1000, ArrivalsUniform
+	open := measureNew(t, stall, cfg)
+	require.True(t, open.Valid.OK, open.Valid.Reasons)
+	require.Greater(t, open.Latency[ResponseTime].P["99"], 50*ms)
+	require.Less(t, open.Latency[AcquireTime].P["99"], ms)
+	require.Less(t, closed.Latency[AcquireTime].P["99"], ms)
 }
 
 func TestAuditOfARunIsSilentForExpiringLeases(t *testing.T) {
@@ -449,12 +426,7 @@ func TestProgressComesWithEachPhaseAndOnceASecondAndEndsWithTheResult(t *testing
 			cycles = 1000
 		}
 		require.InDelta(t, cycles, got[i].Point.Cycles, 2, i)
-		counted := 0 // in the last call, the result has them
-		if !want.Warmup && want.Result == nil {
-			counted = int(want.Elapsed/time.Second) * 1000
-		}
-		require.InDelta(t, counted, got[i].Totals.Acquired, 3, i)
-		want.Impl, want.Round, want.Point, want.Totals = "test", 1, got[i].Point, got[i].Totals
+		want.Impl, want.Round, want.Point = "test", 1, got[i].Point
 		require.Equal(t, want, got[i], i)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,17 +39,20 @@ type runner struct {
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.Waits
 	joins   bool     // of Place
-	since   int64    // of Place, on the clock of now
 	allowed int64    // allowance for drift of each lease; below 0: unknown
 
 	ctx     context.Context // of acquires; ends with the drain
 	cancel  context.CancelFunc
+	timed   context.Context // ends with the measured time
+	end     context.CancelFunc
 	relCtx  context.Context // of releases
 	release context.CancelFunc
-	ended   chan struct{} // closed when the measured time is over
-	stop    chan struct{} // closed when the drain is over
 	workers []*worker
-	keepers []*keeper
+	keepers []*worker      // of Config.Kept
+	held    []Held         // op hold: by name; the worker that holds it owns it
+	done    sync.WaitGroup // of the goroutines of workers
+	stalls  *stallWatch    // once measured
+	report  func(Progress) // set by reporter
 
 	failed context.Context         // its cause is the error of the first call of fail
 	fail   context.CancelCauseFunc // ends the run
@@ -72,26 +76,30 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table,
 		rec:    newRecorder(cfg),
 		audit:  &audit{t},
 		waits:  cfg.Waits(),
-		ended:  make(chan struct{}),
-		stop:   make(chan struct{}),
 		alarms: clock.NewAlarms(),
 
 		allowed: allowance(l, cfg.TTL),
 	}
 	r.history = newHistory(t, r.names, cfg.proc)
-	if cfg.Rate > 0 {
-		r.pacer = newPacer(cfg, r.zipf, r.now, r.alarms, r.ended)
-	}
 	ctx = context.WithoutCancel(ctx)
 	r.failed, r.fail = context.WithCancelCause(ctx)
 	r.ctx, r.cancel = context.WithCancel(ctx)
+	r.timed, r.end = context.WithCancel(r.ctx)
 	r.relCtx, r.release = context.WithCancel(ctx)
-	r.workers = make([]*worker, cfg.Workers)
-	for i := range r.workers {
-		r.workers[i] = newWorker(r, i)
+	if cfg.Rate > 0 {
+		r.pacer = newPacer(cfg, r.zipf, r.now, r.alarms, r.timed.Done())
+	}
+	if cfg.Op == Hold {
+		r.held = make([]Held, cfg.keys()) // before the heap is measured
+	}
+	for i := range cfg.Workers {
+		r.workers = append(r.workers, newWorker(r.ctx, r, i))
 	}
 	for i := range cfg.Kept {
-		r.keepers = append(r.keepers, newKeeper(r, i))
+		w := newWorker(r.timed, r, cfg.Workers+i)
+		w.number = cfg.Workers*cfg.procs() + cfg.proc*cfg.Kept + i // behind the workers of all processes
+		w.keys = []int{cfg.keys() + i}                             // behind their names
+		r.keepers = append(r.keepers, w)
 	}
 	r.base = base()
 	return r

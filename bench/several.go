@@ -1,22 +1,6 @@
 package bench
 
-import (
-	"context"
-	"time"
-)
-
-// A SeveralLocker is a Locker that takes several names in one call; ops all and many need it.
-type SeveralLocker interface {
-	// AcquireAll waits until all names are held at once, or ctx ends. It retries as the library does by default.
-	AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error)
-	// AcquireMany makes one attempt for each name. got lists the indexes of the names that held has. AcquireMany
-	// returns ErrRefused if others hold all names. If an attempt fails otherwise, it returns that error, beside held if
-	// it got other names.
-	AcquireMany(ctx context.Context, names []string, ttl time.Duration) (held Held, got []int, err error)
-}
-
-// A ManyFencer is a Held of several names that may have a fencing token for each; 0 is none.
-type ManyFencer interface{ FenceOf(i int) uint64 }
+import "context"
 
 // takeSeveral acquires the names of w.keys, and leaves in w.keys those that are held.
 func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
@@ -42,6 +26,18 @@ func (w *worker) takeSeveral(ctx context.Context, op opKind) (Held, error) {
 	return held, err
 }
 
+// takeShared acquires the name as a reader, or a permit of the name.
+func (w *worker) takeShared(ctx context.Context, op opKind, name string) (Held, error) {
+	locker, ok := w.r.locker.(SharedLocker)
+	switch {
+	case !ok:
+		return w.unable("lets nobody share a name")
+	case op == opRead:
+		return locker.AcquireShared(ctx, name, w.r.cfg.TTL)
+	}
+	return locker.AcquirePermit(ctx, name, w.r.cfg.Op.number, w.r.cfg.TTL)
+}
+
 // drawKeys puts the names of an operation into w.keys: the one that was drawn, and those that follow.
 func (w *worker) drawKeys(key int) {
 	n := w.r.cfg.Op.names()
@@ -54,14 +50,18 @@ func (w *worker) drawKeys(key int) {
 	}
 }
 
-// enter notes in the audit that this worker holds all of w.keys, and leaves their fences in w.fences.
-func (w *worker) enter(op opKind, held Held, now, until int64) {
+// enter notes in the audit that this worker holds all of w.keys, and leaves their fences in w.fences. It began to acquire them
+// at begin, and returns the time from the last release of one of them, as table.handover does of a name.
+func (w *worker) enter(op opKind, held Held, begin, now, until int64) (handover int64, remote bool) {
 	audit := w.r.audit
+	handover = -1
 	w.stamps, w.fences = w.stamps[:0], w.fences[:0]
 	several, _ := held.(ManyFencer)
 	for i, key := range w.keys {
 		if w.r.waits {
-			audit.acquired(key, now)
+			if since, other := audit.handover(key, w.r.cfg.proc, begin, now); since >= 0 && (handover < 0 || since < handover) {
+				handover, remote = since, other
+			}
 		}
 		stamp, fence := int64(0), fenceOf(held)
 		if several != nil {
@@ -72,16 +72,15 @@ func (w *worker) enter(op opKind, held Held, now, until int64) {
 			stamp, fence = audit.enterReader(key, w.number, now, until, w.r.now), 0
 		case opPermit:
 			stamp = audit.enterPermit(key, w.number, now, until, w.r.now)
-			if permit, ok := held.(Slotted); ok { // a lock of its own, the one of that slot
+			if permit, ok := held.(Fencer); ok { // a lock of its own, the one of that slot
 				audit.compareFence(key, audit.permitFence(key, permit.Slot()), now, until, fence, w.r.now)
-			} else {
-				fence = 0
 			}
 		default:
 			stamp = audit.enter(key, w.number, now, until, fence, w.r.now)
 		}
 		w.stamps, w.fences = append(w.stamps, stamp), append(w.fences, fence)
 	}
+	return handover, remote
 }
 
 // leave notes that this worker is about to release all of w.keys, whose validity ends at until. Of readers the last one hands
@@ -94,15 +93,4 @@ func (w *worker) leave(op opKind, now, until int64) {
 			audit.released(key, w.r.cfg.proc, now)
 		}
 	}
-}
-
-// handover returns the time from the last release of one of w.keys to now, as table.handover does of a name.
-func (w *worker) handover(begin, now int64) (ns int64, remote bool) {
-	ns = -1
-	for _, key := range w.keys {
-		if since, other := w.r.audit.handover(key, w.r.cfg.proc, begin, now); since >= 0 && (ns < 0 || since < ns) {
-			ns, remote = since, other
-		}
-	}
-	return ns, remote
 }

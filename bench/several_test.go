@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -59,41 +58,34 @@ func (a severalHeld) Release(ctx context.Context) error {
 	return nil
 }
 
-func runSeveral(t *testing.T, l several, change func(*Config)) (res *Result) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := Config{Workers: 8, Keys: 12, Dist: Uniform(), Duration: 2 * time.Second, TTL: time.Second, Op: All(4), Hold: Fixed(3 * time.Millisecond), Think: Fixed(time.Millisecond)}
-		change(&cfg)
-		require.NoError(t, cfg.Validate())
-		var err error
-		res, err = Run(t.Context(), "several", l, cfg)
-		require.NoError(t, err)
-	})
-	return res
+func runSeveral(t *testing.T, l Locker, change func(*Config)) *Result {
+	t.Helper()
+	cfg := Config{Workers: 8, Keys: 12, Dist: Uniform(), Duration: 2 * time.Second, TTL: time.Second, Op: All(4), Hold: Fixed(3 * time.Millisecond), Think: Fixed(time.Millisecond)}
+	change(&cfg)
+	return measure(t, l, cfg)
+}
+
+// fencedSeveral is a correct lock of several names.
+func fencedSeveral(fence func(uint64) uint64) several {
+	return several{leases: newFencedLeases(fence).leases}
 }
 
 func TestEachNameOfASetIsAudited(t *testing.T) {
-	fenced := func() *leases {
-		l := newLeases(1, time.Millisecond)
-		l.fence = func(n uint64) uint64 { return n }
-		return l
-	}
 	for _, op := range []Op{All(4), Many(4)} {
-		res := runSeveral(t, several{leases: fenced()}, func(c *Config) { c.Op = op })
+		res := runSeveral(t, fencedSeveral(growing), func(c *Config) { c.Op = op })
 		require.Greater(t, res.Totals.Acquired, int64(300), op)
 		require.Zero(t, res.Safety.Overlaps, op)
 		require.Zero(t, res.Safety.FenceViolations, op)
 		require.Equal(t, op == Many(4), res.Totals.Refused > 0, op)
 	}
-	require.Positive(t, runSeveral(t, several{leases: fenced(), half: true}, func(*Config) {}).Safety.Overlaps, "half a set is held")
+	require.Positive(t, runSeveral(t, several{leases: newLeases(1, time.Millisecond), half: true}, func(*Config) {}).Safety.Overlaps, "half a set is held")
 	res := runSeveral(t, several{leases: newLeases(2, time.Millisecond)}, func(c *Config) { c.Op = Many(3) })
 	require.Positive(t, res.Safety.Overlaps, "two hold a name")
 }
 
 // The names of a set have fences of their own.
 func TestHistoryShowsTheFenceOfEachNameOfASet(t *testing.T) {
-	l := newLeases(1, time.Millisecond)
-	l.fence = repeating
-	res := runSeveral(t, several{leases: l}, func(c *Config) { c.Dist, c.History = Zipf(1), 64 })
+	res := runSeveral(t, fencedSeveral(repeating), func(c *Config) { c.Dist, c.History = Zipf(1), 64 })
 	require.Positive(t, res.Safety.FenceViolations)
 	seen := 0
 	for _, e := range res.History {
@@ -110,9 +102,7 @@ func TestHistoryShowsTheFenceOfEachNameOfASet(t *testing.T) {
 
 func TestACallOfSeveralNamesCountsThem(t *testing.T) {
 	for op, want := range map[Op]struct{ names, fences int64 }{All(4): {0, 4}, Many(5): {5, 5}, Try: {}} {
-		l := newLeases(1, time.Millisecond)
-		l.fence = growing
-		all := runSeveral(t, several{leases: l}, func(c *Config) { c.Dist, c.Keys, c.Op = Dist{}, 0, op }).Totals
+		all := runSeveral(t, fencedSeveral(growing), func(c *Config) { c.Dist, c.Keys, c.Op = Dist{}, 0, op }).Totals
 		require.Positive(t, all.Acquired)
 		require.Equal(t, want.names*all.Acquired, all.Names, op)
 		require.Equal(t, want.fences*all.Acquired, all.Fences, op)
@@ -136,21 +126,17 @@ func (l failing) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 
 func TestANameThatFailsIsAnErrorThoughOtherNamesAreHeld(t *testing.T) {
 	for n, want := range map[int]bool{1: false, 4: true} {
-		synctest.Test(t, func(t *testing.T) {
-			cfg := Config{Workers: 4, Keys: 16, Duration: 2 * time.Second, TTL: time.Second, Op: Many(n), Hold: Fixed(3 * time.Millisecond)}
-			res, err := Run(t.Context(), "failing", failing{several{leases: newLeases(1, time.Millisecond)}}, cfg)
-			require.NoError(t, err)
-			require.Greater(t, res.Totals.Acquired, int64(300))
-			require.Zero(t, res.Totals.Failed, "it holds a name")
-			require.Greater(t, res.Latency[ReleaseTime].Count, int64(300), "and releases it")
-			if want {
-				require.InDelta(t, res.Totals.Acquired, res.Totals.Errors, 0, "one a call, except at the end of the drain")
-				require.Equal(t, []string{"acquire: no quorum"}, res.ErrorSamples)
-			} else {
-				require.Zero(t, res.Totals.Errors)
-				require.Empty(t, res.ErrorSamples)
-			}
-		})
+		res := runSeveral(t, failing{several{leases: newLeases(1, time.Millisecond)}}, func(c *Config) { c.Dist, c.Op = Dist{}, Many(n) })
+		require.Greater(t, res.Totals.Acquired, int64(300))
+		require.Zero(t, res.Totals.Failed, "it holds a name")
+		require.Greater(t, res.Latency[ReleaseTime].Count, int64(300), "and releases it")
+		if want {
+			require.InDelta(t, res.Totals.Acquired, res.Totals.Errors, 0, "one a call, except at the end of the drain")
+			require.Equal(t, []string{"acquire: no quorum"}, res.ErrorSamples)
+		} else {
+			require.Zero(t, res.Totals.Errors)
+			require.Empty(t, res.ErrorSamples)
+		}
 	}
 }
 
@@ -171,12 +157,6 @@ func TestSetIsTheNameThatIsDrawnAndThoseThatFollow(t *testing.T) {
 	r.cfg.Dist, r.cfg.Workers = Dist{}, 2
 	w.drawKeys(1)
 	require.Equal(t, []int{3, 4, 5}, w.keys)
-}
-
-func TestLockerThatTakesOneNameEndsARunOfSeveral(t *testing.T) {
-	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Many(2)})
-	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "one takes one name at a time")
 }
 
 func TestOpOfSeveralNamesNeedsSoMany(t *testing.T) {

@@ -49,8 +49,7 @@ func (a *audit) enterReader(key, worker int, acquired, until int64, now func() i
 		stamp = 0
 	}
 	if live(a.holder(key).Load(), acquired) && now() < until { // else the writer may have come after this hold, as in enter
-		a.overlaps().Add(1)
-		a.violated(key, acquired)
+		a.violated(a.overlaps(), key, acquired)
 	}
 	return stamp
 }
@@ -68,8 +67,7 @@ func (a *audit) enterPermit(key, worker int, acquired, until int64, now func() i
 		}
 		first, second := a.stamps(key), a.stamps(key)
 		if at = now(); at < until && takenThroughout(first, second, at) {
-			a.overlaps().Add(1)
-			a.violated(key, acquired)
+			a.violated(a.overlaps(), key, acquired)
 			return 0
 		}
 	}

@@ -15,7 +15,6 @@ type stallWatch struct {
 	cpu    time.Duration // of the thread
 	begin  clock.Instant // of the measured time
 	peaks  Peaks         // whole stalls
-	stop   chan struct{} // closed by the caller: the thread ends within one period
 	done   chan struct{}
 }
 
@@ -26,18 +25,18 @@ const stallPeriod = 10 * time.Millisecond
 // stallLeast is the shortest stall among the peaks. A master rounds a lease by as much.
 const stallLeast = time.Millisecond
 
-// watchStalls starts the thread of one of so many processes, some time after the measured time began. The caller must
-// close stop.
-func watchStalls(procs int, after time.Duration) *stallWatch {
+// watchStalls starts the thread of one of so many processes, some time after the measured time began. The thread ends within
+// one period after stop.
+func watchStalls(procs int, after time.Duration, stop <-chan struct{}) *stallWatch {
 	s := &stallWatch{
 		period: min(stallPeriod*time.Duration(procs), time.Second), hist: NewHistogram(), begin: clock.Now().Add(-after), peaks: Peaks{FromNs: int64(stallLeast)},
-		stop: make(chan struct{}), done: make(chan struct{}),
+		done: make(chan struct{}),
 	}
 	go func() {
 		defer close(s.done)
 		runtime.LockOSThread() // threadCPU is of this thread
 		before := threadCPU()
-		clock.WatchStalls(s.period, s.stop, s.add)
+		clock.WatchStalls(s.period, stop, s.add)
 		s.cpu = threadCPU() - before
 	}()
 	return s

@@ -26,8 +26,9 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 
 func TestProcessesWatchStallsInTurn(t *testing.T) {
 	for procs, period := range map[int]time.Duration{1: 10 * time.Millisecond, 60: 600 * time.Millisecond, 1000: time.Second} {
-		s := watchStalls(procs, 0)
-		close(s.stop)
+		stop := make(chan struct{})
+		close(stop)
+		s := watchStalls(procs, 0, stop)
 		require.Equal(t, period, s.period)
 		<-s.done
 	}
@@ -35,9 +36,10 @@ func TestProcessesWatchStallsInTurn(t *testing.T) {
 
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
-	s := watchStalls(1, 0)
+	stop := make(chan struct{})
+	s := watchStalls(1, 0, stop)
 	<-time.After(20 * stallPeriod)
-	close(s.stop)
+	close(stop)
 	<-s.done
 	hist, cpu := s.hist, s.cpu
 	n := hist.Summary().Count
@@ -48,9 +50,10 @@ func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 
 func TestStallsOfAProcessThatJoinsAreOnTheClockOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where its thread sees none
-		s := watchStalls(1, 2*time.Second)
+		stop := make(chan struct{})
+		close(stop)
+		s := watchStalls(1, 2*time.Second, stop)
 		s.add(clock.Now(), 5*time.Millisecond)
-		close(s.stop)
 		<-s.done
 		require.Equal(t, []Peak{{int64(2 * time.Second), 5e6}}, s.peaks.All)
 	})

@@ -129,11 +129,10 @@ func newHists(cfg Config) (h hists) {
 	return h
 }
 
-// each calls do with the histograms that h has, and those of g.
-func (h *hists) each(g *hists, do func(into, from *Histogram)) {
-	for t := range h {
-		if h[t] != nil {
-			do(h[t], g[t])
+func (h *hists) reset() {
+	for _, one := range h {
+		if one != nil {
+			one.reset()
 		}
 	}
 }

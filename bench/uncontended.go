@@ -1,11 +1,8 @@
 package bench
 
 import (
-	"context"
 	"strconv"
 	"time"
-
-	"muxlock/internal/clock"
 )
 
 // uncontendedGap is the longest pause between two uncontended acquires of all processes
@@ -18,30 +15,23 @@ const uncontendedGap = 20 * time.Millisecond
 // hand-overs are compared with it. Lost validity and second round trips for fences count them
 // too, since the locker counts those of all its callers; no other figure does. uncontended
 // returns when the measured time ends or the locker panics.
-func (r *runner) uncontended() {
-	defer r.caught()
+func (w *worker) uncontended() {
+	r := w.r
 	name := r.cfg.KeyPrefix + "uncontended:" + strconv.Itoa(r.cfg.proc)
-	random := newRNG(r.cfg.Seed, r.cfg.stream(streamUncontended))
-	alarm := clock.NewAlarm()
 	gap := uncontendedGap / 2 * time.Duration(r.cfg.procs())
 	for {
-		r.alarms.Sleep(gap+time.Duration(random.IntN(int(gap))), alarm, r.ended)
+		w.sleep(gap+time.Duration(w.spans.IntN(int(gap))), r.timed)
 		if r.phase.Load() >= draining {
 			return
 		}
-		ctx, cancel := r.ctx, context.CancelFunc(func() {})
-		if r.cfg.Wait > 0 {
-			ctx, cancel = context.WithTimeout(r.ctx, r.cfg.Wait)
-		}
 		begin := r.now()
-		held, err := r.locker.Acquire(ctx, name, r.cfg.TTL)
+		held, _, err := w.acquire(opAcquireRelease, name)
 		took := r.now() - begin
 		if err == nil { // workers meet and count the same errors
 			if r.phase.Load() == measuring {
-				r.rec.shard(0).record(UncontendedTime, took)
+				w.shard.record(UncontendedTime, took)
 			}
-			_ = held.Release(r.relCtx)
+			_ = held.Release(w.relCtx)
 		}
-		cancel()
 	}
 }

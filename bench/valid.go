@@ -34,21 +34,16 @@ const (
 const auditLeast = 100
 
 // checkValid collects the reasons why the figures are not valid. Latencies need not be exact
-// with op hold, or in a run that keeps a history to look for overlaps.
-func checkValid(res *Result, cfg Config, parts []*Part) {
-	var panicked, interrupted, growing bool
-	for _, p := range parts {
-		panicked = panicked || p.Panicked
-		interrupted = interrupted || !p.Complete
-		growing = growing || p.Growing
-	}
-	if panicked {
+// with op hold, or in a run that keeps a history to look for overlaps. The first of the processes that
+// report took part since a time into the measured time.
+func checkValid(res *Result, cfg Config, all figures, since time.Duration) {
+	if all.Panicked {
 		res.Invalidate(ReasonPanic, "")
-	} else if interrupted {
+	} else if all.Interrupted {
 		res.Invalidate(ReasonInterrupted, "")
 	}
-	if res.Totals.Acquired == 0 && !interrupted {
-		res.Invalidate(ReasonNothing, firstError(res.ErrorSamples, parts))
+	if res.Totals.Acquired == 0 && !all.Interrupted {
+		res.Invalidate(ReasonNothing, append(res.ErrorSamples, all.Why)[0])
 	}
 	if h := res.Holding; h != nil && h.Held < h.Wanted {
 		res.Invalidate(ReasonNotHeld, fmt.Sprintf("%d of %d acquired", h.Held, h.Wanted))
@@ -57,18 +52,18 @@ func checkValid(res *Result, cfg Config, parts []*Part) {
 	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
 		res.Invalidate(ReasonRate, fmt.Sprintf("offered %.1f/s, started %.1f/s", float64(t.Offered)/s, float64(t.Started)/s))
 	}
-	if growing {
+	if all.Growing {
 		res.Invalidate(ReasonBacklog, fmt.Sprintf("arrivals waited longer and longer to be started, offered %.1f/s, ended %.1f/s",
 			float64(t.Offered)/s, res.ThroughputPerS))
 	}
-	if from, to, ok := res.Outage(cfg); ok && !cfg.Outages {
+	if from, to, ok := res.outage(cfg, since.Seconds()); ok && !cfg.Outages {
 		res.Invalidate(ReasonOutage, fmt.Sprintf("from %.0f s to %.0f s, as when masters do not vote yet", from, to))
 	}
 	exact := cfg.Op != Hold && cfg.History == 0
 	if share := res.LagShare(); exact && share > lagShare {
 		res.Invalidate(ReasonGenerator, fmt.Sprintf("at the p99 its own lag is %.0f%% of the response", 100*share))
 	}
-	ended := !panicked && !interrupted && res.Totals.Acquired > 0
+	ended := !all.Panicked && !all.Interrupted && res.Totals.Acquired > 0
 	if s := res.Headline(); exact && ended && s.Thin(99) {
 		text := fmt.Sprintf("%d are no base for a p99", s.Count)
 		if more := res.MoreSeconds(99); more > 0 {
@@ -91,29 +86,33 @@ func (r *Result) LagShare() float64 {
 	return float64(lag.P["99"]) / float64(r.Latency[ResponseTime].P["99"])
 }
 
-// Outage returns the longest stretch of whole seconds without acquisitions, if chance, holds,
-// pauses and stalls do not explain it.
-func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
+// outage returns the longest stretch of whole seconds without acquisitions, if chance, holds, pauses and
+// stalls do not explain it. It looks at the time since the first of the processes that report took part:
+// who acquired before was killed, and is not counted.
+func (r *Result) outage(cfg Config, since float64) (fromS, toS float64, found bool) {
 	if cfg.Op == Hold {
 		return 0, 0, false
 	}
 	var acquired int64
-	start, end, longest := 0.0, 0.0, 0
-	for seconds, i := 0, 0; i < len(r.Series); i++ {
-		acquired += r.Series[i].Acquired
-		if seconds++; r.Series[i].Acquired > 0 || r.stalled(end, r.Series[i].TS) {
-			seconds, start = 0, r.Series[i].TS
-		} else if seconds > longest {
-			longest, fromS, toS = seconds, start, r.Series[i].TS
+	start, end, seconds, longest := since, since, 0, 0
+	for _, p := range r.Series {
+		if p.TS <= since {
+			continue
 		}
-		end = r.Series[i].TS
+		acquired += p.Acquired
+		if seconds++; p.Acquired > 0 || r.stalled(end, p.TS) {
+			seconds, start = 0, p.TS
+		} else if seconds > longest {
+			longest, fromS, toS = seconds, start, p.TS
+		}
+		end = p.TS
 	}
 	length := toS - fromS
 	busy := 3 * cfg.Think.Mean().Seconds()
 	if h := r.Latency[HoldTime]; h != nil {
 		busy += time.Duration(h.Max).Seconds()
 	}
-	if acquired == 0 || longest < outageLeast || length <= busy || float64(acquired)*length < outageMisses*(end-length) {
+	if acquired == 0 || longest < outageLeast || length <= busy || float64(acquired)*length < outageMisses*(end-since-length) {
 		return 0, 0, false
 	}
 	return fromS, toS, true
@@ -126,17 +125,4 @@ func (r *Result) stalled(from, to float64) bool {
 		begin := float64(k.AtNs) / 1e9
 		return min(to, begin+float64(k.Ns)/1e9)-max(from, begin) > (to-from)/2
 	})
-}
-
-// firstError returns the first error text; it is empty if there is none.
-func firstError(errors []string, parts []*Part) string {
-	for _, p := range parts {
-		if p.Why != "" {
-			errors = append(errors, p.Why)
-		}
-	}
-	if len(errors) == 0 {
-		return ""
-	}
-	return errors[0]
 }

@@ -87,10 +87,14 @@ func TestWhoHoldsOrPausesForLongMakesNoOutage(t *testing.T) {
 		hold     time.Duration // longest
 		think    Span
 		op       Op
-		stall    Peak // of a process
+		stall    Peak    // of a process
+		since    float64 // when the first process that reports took part
 		from, to float64
 	}{
 		{name: "in the middle", series: series(90, 0, 0, 0, 90, 0, 0, 90), from: 1, to: 4},
+		{name: "a killed process is not counted", series: series(0, 0, 0, 90, 90, 90), since: 3.2},
+		{name: "after a process was killed", series: series(0, 0, 90, 90, 0, 0, 0), since: 2.1, from: 4, to: 7},
+		{name: "shorter than what a killed process left", series: series(0, 0, 0, 0, 0, 90, 0, 0, 0, 90), since: 5.1, from: 6, to: 9},
 		{name: "at the end", series: series(90, 90, 0, 0), from: 2, to: 4},
 		{name: "too little is missing", series: series(3, 0, 0, 3, 3, 3)},
 		{name: "all hold at once", series: series(90, 0, 0, 0, 90), hold: 3 * time.Second},
@@ -103,7 +107,7 @@ func TestWhoHoldsOrPausesForLongMakesNoOutage(t *testing.T) {
 		{name: "a stop in an outage", series: series(90, 0, 0, 0, 0, 90), stall: Peak{AtNs: 1900 * ms, Ns: 500 * ms}, from: 1, to: 5},
 	} {
 		r := &Result{Series: c.series, Latency: Latencies{HoldTime: &Summary{Max: int64(c.hold)}}, Client: Client{Stall: &Summary{Peaks: &Peaks{All: []Peak{c.stall}}}}}
-		from, to, found := r.Outage(Config{Think: c.think, Op: c.op})
+		from, to, found := r.outage(Config{Think: c.think, Op: c.op}, c.since)
 		require.Equal(t, c.to > 0, found, c.name)
 		require.Equal(t, [2]float64{c.from, c.to}, [2]float64{from, to}, c.name)
 	}

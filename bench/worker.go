@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"runtime"
 	"time"
 
@@ -15,13 +14,10 @@ type worker struct {
 	r      *runner
 	number int // among the workers of all processes
 	shard  *shard
-	draws  keyGen
-	spans  *rand.Rand // of hold and think
-	ops    *rand.Rand // of a mix
+	draws
 	alarm  *clock.Alarm
-	ctx    context.Context // ends with the drain
+	ctx    context.Context // of acquires
 	cancel context.CancelFunc
-	wait   *waitCtx        // nil: an Acquire may wait until the drain ends
 	relCtx context.Context // ends releaseGrace after the drain
 
 	keys   []int   // of the operation under way
@@ -29,10 +25,7 @@ type worker struct {
 	fences []uint64
 
 	acquired int64 // in the measured time
-	longest  int64 // call of Acquire, including failed and cut-off ones
-	sums     sums
-
-	kept []Held // op hold
+	sum      figures
 }
 
 // errorPause keeps a worker from calling a lock that fails at once, or refuses without asking anybody, in a tight loop.
@@ -44,58 +37,54 @@ const errorPause = time.Millisecond
 const yieldEvery = 128
 
 // newWorker gives each worker contexts of its own. Hundreds of goroutines that derive from
-// one context would queue at its mutex, unlike real callers.
-func newWorker(r *runner, id int) *worker {
+// one context would queue at its mutex, unlike real callers. ctx is of acquires.
+func newWorker(ctx context.Context, r *runner, id int) *worker {
 	w := &worker{
 		r:      r,
 		number: r.cfg.first() + id,
 		shard:  r.rec.shard(id),
-		draws:  newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
-		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
-		ops:    newRNG(r.cfg.Seed, r.cfg.stream(streamOps+uint64(id))),
+		draws:  newDraws(r.cfg, r.zipf, 1+uint64(id), r.cfg.first()+id),
 		alarm:  clock.NewAlarm(),
 	}
-	w.ctx, w.cancel = context.WithCancel(r.ctx)
-	if r.cfg.Op == Hold {
-		w.sums.Holding.Wanted = int64(r.cfg.shareOf(w.number))
-		w.kept = make([]Held, 0, w.sums.Holding.Wanted) // before the heap is measured
-	}
+	w.ctx, w.cancel = context.WithCancel(ctx)
 	return w
 }
 
-// run locks until the run is over. A panic of the locker ends the run.
-func (w *worker) run() {
-	relCtx, relCancel := context.WithCancel(w.r.relCtx)
-	w.relCtx = relCtx
-	if w.r.cfg.Wait > 0 {
-		w.wait = newWaitCtx(w.ctx, w.r.base, w.r.cfg.Wait)
-	}
-	defer relCancel()
-	defer w.cancel()
-	defer w.r.caught()
-	driver, drives := w.r.locker.(Driver)
+// start starts the worker's goroutine, which locks until the run is over. A panic of the locker ends the run.
+func (w *worker) start(loop func(*worker)) {
+	w.r.done.Go(func() {
+		var cancel context.CancelFunc
+		w.relCtx, cancel = context.WithCancel(w.r.relCtx)
+		defer cancel()
+		defer w.cancel()
+		defer w.r.caught()
+		loop(w)
+	})
+}
+
+// loop returns what the workers do.
+func (r *runner) loop() func(*worker) {
+	driver, drives := r.locker.(Driver)
 	switch {
 	case drives:
-		w.drive(driver)
-	case w.r.cfg.Op == Hold:
-		w.keep()
-	case w.r.pacer != nil:
-		w.openLoop()
-	default:
-		w.closedLoop()
+		return func(w *worker) { w.drive(driver) }
+	case r.cfg.Op == Hold:
+		return (*worker).keep
+	case r.pacer != nil:
+		return (*worker).openLoop
 	}
+	return (*worker).closedLoop
 }
 
 func (w *worker) closedLoop() {
-	think := w.r.cfg.Think
 	for n := 1; w.r.phase.Load() < draining; n++ {
 		if n%yieldEvery == 0 {
 			runtime.Gosched()
 		}
-		a := arrival{at: -1, key: w.draws.next(), op: w.r.cfg.Op.draw(w.ops), measured: true}
-		a.hold = w.r.cfg.Hold.draw(w.spans)
+		a := w.next(-1)
+		a.measured = true
 		w.operate(a)
-		w.sleep(think.draw(w.spans), w.r.ended)
+		w.sleep(w.r.cfg.Think.draw(w.spans), w.r.timed)
 	}
 }
 
@@ -106,7 +95,7 @@ func (w *worker) openLoop() {
 			return
 		}
 		if a.key < 0 {
-			a.key = w.draws.own
+			a.key = w.key.own
 		}
 		w.operate(a)
 	}
@@ -119,13 +108,13 @@ func (w *worker) operate(a arrival) {
 	w.drawKeys(a.key)
 
 	begin := r.now()
-	held, timedOut, err := w.acquire(begin, a.op)
+	held, timedOut, err := w.acquire(a.op, r.names[w.keys[0]])
 	var missed error // op many: the error of some names, although the call got others
 	if a.op == opMany && held != nil {
 		missed, err = err, nil
 	}
 	now := r.now()
-	got := acquired{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
+	got := operation{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
 	p := r.phase.Load()
 	if p != warming {
 		w.waited(got.acquire, 1)
@@ -139,12 +128,11 @@ func (w *worker) operate(a arrival) {
 		return
 	}
 
-	if r.waits && a.op != opTry && a.op != opRead { // opTry does not wait; a reader may join others
-		got.handover, got.remote = w.handover(begin, now)
-	}
 	until := untilNs(r.base, held.Until())
 	got.used = r.used(now, until)
-	w.enter(a.op, held, now, until)
+	if since, remote := w.enter(a.op, held, begin, now, until); a.op != opTry && a.op != opRead { // opTry does not wait; a reader may join others
+		got.handover, got.remote = since, remote
+	}
 	got.fence = w.fences[0]
 	if a.op == opMany {
 		got.names = int64(len(w.keys))
@@ -157,15 +145,15 @@ func (w *worker) operate(a arrival) {
 		kind = EventRead
 	}
 	w.note(Event{Kind: kind, FromNs: begin, ToNs: now, UntilNs: until}, nil)
-	from, hold, call, cut := now, a.hold, "release", false
+	from, hold, call := now, a.hold, "release"
 	stays := hold > 0 || a.op == opExtend
-	warm := !a.measured || stays && a.at < 0 && p == warming
+	got.warm = !a.measured || stays && a.at < 0 && p == warming
 	if stays {
 		if a.measured {
-			w.shard.acquired(got)
+			w.shard.acquired(&got)
 		}
 		if a.op == opExtend {
-			w.sleep(hold/2, r.stop)
+			w.sleep(hold/2, r.ctx)
 			hold -= hold / 2
 			var took int64
 			if took, err = w.extend(held); err != nil {
@@ -174,25 +162,25 @@ func (w *worker) operate(a arrival) {
 				w.shard.record(ExtendTime, took)
 			}
 		}
-		w.sleep(hold, r.stop)
+		w.sleep(hold, r.ctx)
 		now = r.now()
-		cut = r.phase.Load() == stopped
+		got.cut = r.phase.Load() == stopped
 	}
 	until = untilNs(r.base, held.Until())
 	w.leave(a.op, now, until)
-	outlived := begin <= until && until < now // a validity before begin makes no claim
+	got.outlived = begin <= until && until < now // a validity before begin makes no claim
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
 	}
-	release := r.now() - now
-	w.note(Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
+	got.hold, got.release = now-from, r.now()-now
+	w.note(Event{Kind: EventReleased, FromNs: now, ToNs: now + got.release}, err)
 
 	w.shard.mu.Lock()
 	if !stays && a.measured {
-		w.shard.acquiredLocked(got)
+		w.shard.acquiredLocked(&got)
 	}
-	w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived, warm: warm}, err)
-	if missed != nil && !warm && r.phase.Load() != stopped { // the end of the drain may have cut it off
+	w.shard.releasedLocked(&got, err)
+	if missed != nil && !got.warm && r.phase.Load() != stopped { // the end of the drain may have cut it off
 		w.shard.counts.Errors++
 	}
 	w.shard.mu.Unlock()
@@ -216,9 +204,14 @@ func (w *worker) extend(held Held) (took int64, err error) {
 	err = ext.Extend(w.ctx, r.cfg.TTL)
 	now := r.now()
 	if err == nil {
-		w.stamps[0] = r.audit.renew(w.keys[0], w.number, w.stamps[0], now, untilNs(r.base, held.Until()), r.now)
+		w.renewed(held, now)
 	}
 	return now - begin, err
+}
+
+// renewed notes in the audit that the lock of w.keys was extended until now.
+func (w *worker) renewed(held Held, now int64) {
+	w.stamps[0] = w.r.audit.renew(w.keys[0], w.number, w.stamps[0], now, untilNs(w.r.base, held.Until()), w.r.now)
 }
 
 // note adds an event of each name to the history, if there is one.
@@ -238,34 +231,34 @@ func (w *worker) note(e Event, err error) {
 	}
 }
 
-// acquire acquires w.keys, limited to Config.Wait.
-func (w *worker) acquire(now int64, op opKind) (held Held, timedOut bool, err error) {
-	ctx := w.ctx
-	if w.wait != nil {
-		w.wait.arm(now)
-		ctx = w.wait
+// acquire acquires w.keys, or their only name, limited to Config.Wait.
+func (w *worker) acquire(op opKind, name string) (held Held, timedOut bool, err error) {
+	if w.r.cfg.Wait == 0 {
+		held, err = w.take(w.ctx, op, name)
+		return held, false, err
 	}
+	ctx, cancel := context.WithTimeout(w.ctx, w.r.cfg.Wait)
+	defer cancel()
+	held, err = w.take(ctx, op, name)
+	return held, ctx.Err() == context.DeadlineExceeded, err
+}
+
+func (w *worker) take(ctx context.Context, op opKind, name string) (Held, error) {
 	switch op {
 	case opAll, opMany:
-		held, err = w.takeSeveral(ctx, op)
+		return w.takeSeveral(ctx, op)
 	case opRead, opPermit:
-		held, err = w.takeShared(ctx, op)
+		return w.takeShared(ctx, op, name)
 	case opTry:
-		held, err = w.r.locker.TryAcquire(ctx, w.r.names[w.keys[0]], w.r.cfg.TTL)
-	default:
-		held, err = w.r.locker.Acquire(ctx, w.r.names[w.keys[0]], w.r.cfg.TTL)
+		return w.r.locker.TryAcquire(ctx, name, w.r.cfg.TTL)
 	}
-	if w.wait != nil && !w.wait.disarm() {
-		timedOut = true
-		w.wait = newWaitCtx(w.ctx, w.r.base, w.r.cfg.Wait)
-	}
-	return held, timedOut, err
+	return w.r.locker.Acquire(ctx, name, w.r.cfg.TTL)
 }
 
 // unable ends the run: its locker cannot do its operation.
 func (w *worker) unable(why string) (Held, error) {
 	w.r.fail(wrong("Op", "op", "%s: %s %s", w.r.cfg.Op, w.r.impl, why))
-	<-w.r.stop
+	<-w.r.ctx.Done()
 	return nil, context.Canceled
 }
 
@@ -283,11 +276,12 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 	default:
 		c.Errors = 1
 	}
-	answered := (a.op == opTry || a.op == opMany) && c.Refused > 0 // not a failure
-	if a.measured && answered {
-		w.shard.ended(c, -1)
-	} else if a.measured {
-		w.shard.failed(c, a.waited(now))
+	response := int64(-1)
+	if c.Refused == 0 || a.op != opTry && a.op != opMany { // else it was answered, and has not failed
+		c.Failed, response = 1, a.waited(now)
+	}
+	if a.measured {
+		w.shard.ended(c, response)
 	}
 	switch {
 	case c.Errors > 0:
@@ -295,15 +289,15 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 	case c.Refused == 0:
 		w.r.samples.vain(now, !timedOut, err)
 	case w.r.pacer == nil && w.r.cfg.Think.Mean() == 0:
-		w.sleep(errorPause, w.r.ended)
+		w.sleep(errorPause, w.r.timed)
 	}
 }
 
 // waited counts so many calls of Acquire that took ns each.
 func (w *worker) waited(ns, n int64) {
-	w.longest = max(w.longest, ns)
-	w.sums.Waited += ns * n
-	w.sums.Waits += n
+	w.sum.LongestWait = max(w.sum.LongestWait, most(ns))
+	w.sum.Waited += ns * n
+	w.sum.Waits += n
 }
 
 func (w *worker) failed(now int64, call string, err error) {
@@ -312,14 +306,13 @@ func (w *worker) failed(now int64, call string, err error) {
 	}
 	w.r.samples.add(now, call, err)
 	if w.r.phase.Load() < draining {
-		w.sleep(errorPause, w.r.ended)
+		w.sleep(errorPause, w.r.timed)
 	}
 }
 
-// sleep returns after d, or earlier when end is closed.
-func (w *worker) sleep(d time.Duration, end <-chan struct{}) {
-	if d <= 0 {
-		return
+// sleep returns after d, or earlier when end is over.
+func (w *worker) sleep(d time.Duration, end context.Context) {
+	if d > 0 {
+		w.r.alarms.Sleep(d, w.alarm, end.Done())
 	}
-	w.r.alarms.Sleep(d, w.alarm, end)
 }

@@ -57,9 +57,8 @@ masters is faulty at a time (a single master may be), and at most one client.
 
 By default all kinds are drawn that the locks are to survive. Only fencing promises to notice
 a flush, a replica and a rollback. With several --impl the processes take them in turn; then a
-master must not forget its locks, since other libraries do not wait after its restart. The latencies
-and the last second's counts of a client that is killed are lost, but not its holds and their
-history.`,
+master must not forget its locks, since other libraries do not wait after its restart. What a client
+that is killed did is not counted, but its holds are audited, and in the history.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
   lockbench chaos --op read-write:80

@@ -59,7 +59,7 @@ func (r *Runner) ready(p *process, joins bool) error {
 
 // begin tells a process that is ready when to begin.
 func (r *Runner) begin(p *process) error {
-	return json.NewEncoder(p.In).Encode(bench.Begin{At: r.beginAt, Since: bench.Monotonic()})
+	return json.NewEncoder(p.In).Encode(r.beginAt)
 }
 
 func (r *Runner) process(number int) *process {

@@ -17,8 +17,8 @@
 //
 // So a child ends when its parent ends, and the parent ends all children when one fails. All have
 // one unlinked file open: the table in which workers see overlaps and hand-overs across processes.
-// The table keeps the events and overlaps that a killed child saw. Its series and totals, up to its
-// last report, go into the part of the child that replaces it. Its other figures are lost.
+// The table keeps the holds, events and overlaps of a killed child. Its figures are lost: those of the
+// child that replaces it begin when that is ready.
 package procs
 
 import (
@@ -227,24 +227,13 @@ func (p *process) next() (a answer, err error) {
 // part reads the answers of a process, and of those that replace it, up to the last. A panic of
 // the locker comes with its part.
 func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
-	var now []bench.Progress    // of the process
-	var lost [][]bench.Progress // of those before it
 	for {
 		p := r.process(number)
 		a, err := p.next()
-		if a.Progress != nil {
-			now = append(now, *a.Progress)
-		}
 		switch {
 		case p != r.process(number): // it was killed meanwhile
-			now, lost = nil, append(lost, now)
-		case a.Part != nil:
-			for _, killed := range lost {
-				a.Part.Replaces(killed)
-			}
+		case a.Part != nil || err != nil:
 			return a.Part, err
-		case err != nil:
-			return nil, err
 		default:
 			progress.add(number, *a.Progress)
 		}

@@ -44,7 +44,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	s.Config.Progress = func(p bench.Progress) {
 		_ = to.Encode(answer{Progress: &p}) // after an error here, in has ended too
 	}
-	s.Place.Begin = func() (begin bench.Begin) {
+	s.Place.Begin = func() (begin int64) {
 		_ = to.Encode(answer{})
 		if from.Decode(&begin) != nil {
 			cancel()

@@ -10,16 +10,21 @@
 package raw
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
+	"strconv"
 	"sync"
 	"time"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
+	"muxlock/internal/wire"
 )
 
 // Name of this load among the implementations.
@@ -32,10 +37,8 @@ const Caveat = "no lock: the servers alone, one command per operation, 4 connect
 const (
 	ConnsPerMaster = 4
 	Depth          = 64
+	patience       = 2 * time.Second // bounds the last batch after the end of the run
 )
-
-// patience bounds the last batch after the end of the run.
-const patience = 2 * time.Second
 
 // Load has the connections to all masters. The caller must Close it. Not safe for concurrent use.
 type Load struct {
@@ -45,8 +48,6 @@ type Load struct {
 
 	mu      sync.Mutex // guards the following
 	batches []int64    // that each master has answered
-	ranked  []int64    // the same, ascending
-	counted int64      // batches that a majority has answered
 	shares  []int64    // batches of each connection
 }
 
@@ -90,15 +91,17 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	return r, nil
 }
 
-// Drive makes batches on one connection.
+// Drive makes batches on one connection: it acquires Depth keys, and releases them.
 func (l *Load) Drive(ctx context.Context, worker int, count func(bench.Batch) bool) error {
 	c := l.conns[worker]
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now().Add(patience)) })() // a hung master cannot block the run for ever
-	start := time.Now()
-	for {
-		middle, err := c.cycle()
-		if err != nil {
-			return err
+	for start := time.Now(); ; {
+		if err := c.send(c.sets); err != nil {
+			return fmt.Errorf("SET: %w", err)
+		}
+		middle := time.Now()
+		if err := c.send(c.releases); err != nil {
+			return fmt.Errorf("EVALSHA: %w", err)
 		}
 		end := time.Now()
 		if !count(bench.Batch{Cycles: l.answered(worker), Operations: Depth, Acquire: middle.Sub(start), Release: end.Sub(middle)}) {
@@ -113,10 +116,68 @@ func (l *Load) answered(conn int) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shares[conn]++
-	l.batches[conn/ConnsPerMaster]++
-	before := l.counted
-	l.ranked = append(l.ranked[:0], l.batches...)
-	slices.Sort(l.ranked)
-	l.counted = l.ranked[len(l.ranked)-quorum.Size(len(l.ranked))]
-	return (l.counted - before) * Depth
+	mine := conn / ConnsPerMaster
+	l.batches[mine]++
+	with := 0 // masters that have answered as many
+	for _, n := range l.batches {
+		if n >= l.batches[mine] {
+			with++
+		}
+	}
+	if with != quorum.Size(len(l.batches)) {
+		return 0
+	}
+	return Depth
+}
+
+// release is the compare-and-delete of every lock library.
+const release = `if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) else return 0 end`
+
+// conn is one connection with its encoded batches. One goroutine uses it.
+type conn struct {
+	*wire.Conn
+	sets, releases batch
+	buf            []byte
+}
+
+// batch is commands that are sent together, with the replies that they must get.
+type batch struct{ commands, want []byte }
+
+// dial connects to one master, logs in, loads the script and encodes the batches.
+func dial(ctx context.Context, master string, id int, ttl time.Duration) (*conn, error) {
+	w, err := wire.Dial(ctx, master)
+	if err != nil {
+		return nil, err
+	}
+	sha, err := w.Call("SCRIPT", "LOAD", release)
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	c := &conn{
+		Conn: w, sets: batch{want: bytes.Repeat([]byte("+OK\r\n"), Depth)}, releases: batch{want: bytes.Repeat([]byte(":1\r\n"), Depth)},
+	}
+	c.buf = make([]byte, len(c.sets.want))
+	token, ms := rand.Text(), strconv.FormatInt(ttl.Milliseconds(), 10)
+	for i := range Depth {
+		key := fmt.Sprintf("lockbench:raw:%s:%d:%d", token[:8], id, i)
+		c.sets.commands = resp.AppendCommand(c.sets.commands, "SET", key, token, "NX", "PX", ms)
+		c.releases.commands = resp.AppendCommand(c.releases.commands, "EVALSHA", sha[0].Text, "1", key, token)
+	}
+	return c, nil
+}
+
+// send writes a batch once and reads until every reply has come.
+func (c *conn) send(b batch) error {
+	if _, err := c.Write(b.commands); err != nil {
+		return err
+	}
+	got := c.buf[:len(b.want)]
+	if _, err := io.ReadFull(c, got); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, b.want) {
+		return fmt.Errorf("a reply was not %q: %q", b.want[:bytes.IndexByte(b.want, '\n')+1], got)
+	}
+	return nil
 }

@@ -111,10 +111,8 @@ func (i Impl) Can(op bench.Op) bool {
 		_, ok = i.Lock.(bench.Keeper)
 	case op.TakesSeveral():
 		_, ok = i.Locker.(bench.SeveralLocker)
-	case op.Shares():
+	case op.Shares() || op.Permits():
 		_, ok = i.Locker.(bench.SharedLocker)
-	case op.Permits():
-		_, ok = i.Locker.(bench.PermitLocker)
 	}
 	return ok
 }

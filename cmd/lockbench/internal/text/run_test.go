@@ -44,7 +44,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 			*r = bench.Result{Impl: "muxlock", Latency: bench.Latencies{bench.AcquireTime: empty, bench.ReleaseTime: empty, bench.CycleTime: empty}}
 		}, "muxlock", ""},
 		"late quorum": {totals(bench.Totals{Acquired: 72, Names: 520, LostValidity: 20, LateQuorum: 20}), "WARNING muxlock: quorums came too late to leave any validity: 20 (3.70%)|names 7.22 a call refused", "outlasted"},
-		"crash":       {fault("crash"), "what the killed process did since its last report, up to 1s, is not counted", ""},
+		"crash":       {fault("crash"), "what the killed process did is not counted", ""},
 		"kill":        {fault("kill"), "kill:1@1s", "not counted"},
 		"shared":      {shared, "111µs|222µs|fairness (Jain) 0.625 longest wait 3.10ms, 3.1 times the mean|400 (80%) 100 (20%)|2 processes x 64 workers", "all workers"},
 		"cost": {func(r *bench.Result, doc *result.Document) {

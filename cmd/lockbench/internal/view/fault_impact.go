@@ -20,7 +20,7 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 			shown[f.Spec] = true
 			in := result.Where(all, func(s second) bool { return s.hit(f.Spec) })
 			others := result.Where(all, func(s second) bool { return !s.hit(f.Spec) })
-			crash := either(f.Kind == bench.Crash, "; what the killed process did since its last report, up to 1s, is not counted", "")
+			crash := either(f.Kind == bench.Crash, "; what the killed process did is not counted", "")
 			b.Line("%s%s: %s in it; %s in all other seconds%s", name, f.Spec, speed(in), speed(others), crash)
 		}
 	}

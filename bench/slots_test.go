@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-func shares(op Op) *audit {
-	return &audit{newTable(Config{Keys: 2, Dist: Uniform(), Op: op})}
-}
 
 func TestAuditLetsReadersShareAName(t *testing.T) {
 	a := shares(ReadWrite(80))
@@ -65,7 +60,7 @@ func TestAHandoverToAWriterBeginsWhenTheLastReaderLeaves(t *testing.T) {
 	var workers []*worker
 	for number := range readerSlots + 1 {
 		w := &worker{r: r, number: number, keys: []int{0}}
-		w.enter(opRead, &crowdHeld{}, ms, math.MaxInt64)
+		w.enter(opRead, &crowdHeld{}, ms, ms, math.MaxInt64)
 		workers = append(workers, w)
 	}
 	last := workers[readerSlots]
@@ -74,26 +69,26 @@ func TestAHandoverToAWriterBeginsWhenTheLastReaderLeaves(t *testing.T) {
 		leaves(w, 2*ms)
 	}
 	leaves(last, 90*ms)
-	since, _ := last.handover(ms, 91*ms)
+	since, _ := r.audit.handover(0, 0, ms, 91*ms)
 	require.Equal(t, ms, since)
 	leaves(last, until)
-	since, _ = last.handover(ms, until)
-	require.Equal(t, 10*ms, since, "after its validity it hands nothing over")
+	since, _ = r.audit.handover(0, 0, ms, until)
+	require.EqualValues(t, -1, since, "after its validity it hands nothing over")
 }
 
 // A writer gets the name when the validity of a reader who was killed ends. Another reader had left before.
 func TestAReaderWhoLeavesOthersBehindHandsNothingOver(t *testing.T) {
 	r := &runner{audit: shares(ReadWrite(80)), waits: true, base: time.Now()}
 	reader := &worker{r: r, number: 1, keys: []int{0}}
-	reader.enter(opRead, &crowdHeld{}, ms, 100*ms)
+	reader.enter(opRead, &crowdHeld{}, ms, ms, 100*ms)
 	killed := &worker{r: r, number: 2, keys: []int{0}}
-	killed.enter(opRead, &crowdHeld{}, 2*ms, 50*ms)
+	killed.enter(opRead, &crowdHeld{}, 2*ms, 2*ms, 50*ms)
 	reader.leave(opRead, 10*ms, 100*ms)
-	since, _ := reader.handover(5*ms, 50*ms)
+	since, _ := r.audit.handover(0, 0, 5*ms, 50*ms)
 	require.EqualValues(t, -1, since)
-	reader.enter(opRead, &crowdHeld{}, 50*ms, 100*ms)
+	reader.enter(opRead, &crowdHeld{}, 50*ms, 50*ms, 100*ms)
 	reader.leave(opRead, 60*ms, 100*ms)
-	since, _ = reader.handover(55*ms, 61*ms)
+	since, _ = r.audit.handover(0, 0, 55*ms, 61*ms)
 	require.Equal(t, ms, since, "the last one does")
 }
 
@@ -146,33 +141,6 @@ func TestReadersDoNotDisturbTheFencesOfWriters(t *testing.T) {
 		a.leave(0, a.enterReader(0, 1, from+2*ms, from+5*ms, at(from+2*ms)), from+3*ms)
 	}
 	require.EqualValues(t, 2, a.stale().Load())
-	require.Zero(t, a.overlaps().Load())
-}
-
-func TestAuditIsSilentForAnRWMutexUnderRace(t *testing.T) {
-	a := shares(ReadWrite(80))
-	base := time.Now()
-	now := func() int64 { return int64(time.Since(base)) }
-	var lock sync.RWMutex
-	var done sync.WaitGroup
-	for w := range 8 {
-		done.Go(func() {
-			for n := range 2000 {
-				if (w+n)%4 == 0 {
-					lock.Lock()
-					t := now()
-					a.leave(0, a.enter(0, w, t, t+int64(time.Hour), 0, now), now())
-					lock.Unlock()
-				} else {
-					lock.RLock()
-					t := now()
-					a.leave(0, a.enterReader(0, w, t, t+int64(time.Hour), now), now())
-					lock.RUnlock()
-				}
-			}
-		})
-	}
-	done.Wait()
 	require.Zero(t, a.overlaps().Load())
 }
 
@@ -247,6 +215,10 @@ func (c *crowd) AcquireShared(ctx context.Context, name string, ttl time.Duratio
 	return c.wait(ctx, name, true, ttl)
 }
 
+func (c *crowd) AcquirePermit(ctx context.Context, name string, _ int, ttl time.Duration) (Held, error) {
+	return nil, ErrRefused
+}
+
 func (c *crowd) TryAcquire(context.Context, string, time.Duration) (Held, error) {
 	return nil, ErrRefused
 }
@@ -254,6 +226,7 @@ func (c *crowd) Close() error { return nil }
 
 func (h *crowdHeld) Until() time.Time { return h.until }
 func (h *crowdHeld) Fence() uint64    { return h.fence }
+func (h *crowdHeld) Slot() int        { return 0 }
 func (h *crowdHeld) Release(context.Context) error {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
@@ -317,25 +290,6 @@ func TestPartsSeeReadersAndWritersOfEachOther(t *testing.T) {
 			require.ElementsMatch(t, []string{EventAcquired, EventRead}, []string{first.Kind, second.Kind})
 		}
 		require.Greater(t, c.most, 1, "readers at once")
-	}
-}
-
-func TestLockerWithoutReadersEndsARunOfThem(t *testing.T) {
-	_, err := Run(t.Context(), "one", noop{}, Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: ReadWrite(50)})
-	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "--op read-write:50: one lets nobody share a name so")
-}
-
-func TestReadersAreDrawnByTheirShare(t *testing.T) {
-	const draws = 10_000
-	r := newRNG(42, 0)
-	for _, reads := range []int{0, 80, 100} {
-		got := map[opKind]int{}
-		for range draws {
-			got[ReadWrite(reads).draw(r)]++
-		}
-		require.Equal(t, draws, got[opRead]+got[opAcquireRelease])
-		require.InDelta(t, float64(reads)/100*draws, got[opRead], 200)
 	}
 }
 
@@ -409,29 +363,12 @@ func TestSlotsAreFullOnlyIfNobodyMovesBetweenTwoLooks(t *testing.T) {
 	require.False(t, takenThroughout([]int64{one, 0}, []int64{one, 0}, 14*ms))
 }
 
-func TestAuditIsSilentForASemaphoreUnderRace(t *testing.T) {
-	const limit = 3
-	a := shares(Permit(limit))
-	base := time.Now()
-	now := func() int64 { return int64(time.Since(base)) }
-	permits := make(chan struct{}, limit)
-	var done sync.WaitGroup
-	for w := range 8 {
-		done.Go(func() {
-			for range 5000 {
-				permits <- struct{}{}
-				t := now()
-				a.leave(0, a.enterPermit(0, w, t, t+int64(time.Hour), now), now())
-				<-permits
-			}
-		})
-	}
-	done.Wait()
-	require.Zero(t, a.overlaps().Load())
-}
-
 // permits grants slots permits of each name, whatever the limit.
 type permits struct{ *leases }
+
+func (p permits) AcquireShared(context.Context, string, time.Duration) (Held, error) {
+	return nil, ErrRefused
+}
 
 func (p permits) AcquirePermit(ctx context.Context, name string, _ int, ttl time.Duration) (Held, error) {
 	return p.Acquire(ctx, name, ttl)
@@ -534,24 +471,4 @@ func TestAuditOfARunComparesTheFencesOfASlot(t *testing.T) {
 		require.Positive(t, r.Totals.Fenced)
 		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
 	}
-	r := measure(t, permits{newFencedLeases(growing).leases}, crowded(Permit(3)))
-	require.Zero(t, r.Totals.Fenced, "of which slot is unknown")
-}
-
-func TestPartsCompareTheFencesOfASlotWithEachOther(t *testing.T) {
-	for broken, violated := range map[int]bool{-1: false, 1: true} {
-		cfg := crowded(Permit(2))
-		cfg.Workers, cfg.Procs, cfg.Keys, cfg.KeyPrefix, cfg.Duration, cfg.History = 1, 4, 1, "k", 300*time.Millisecond, 64
-		r := inParts(t, newFencedPermits(broken), cfg)
-		require.Equal(t, violated, r.Safety.FenceViolations > 0, broken)
-		require.Zero(t, r.Safety.Overlaps)
-		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
-		require.Equal(t, violated, slices.ContainsFunc(r.History, func(e Event) bool { return e.Overlap && e.Fence > 0 }))
-	}
-}
-
-func TestLockerWithoutPermitsEndsARunOfThem(t *testing.T) {
-	_, err := Run(t.Context(), "one", newCrowd(""), Config{Workers: 2, Duration: time.Second, TTL: time.Second, Op: Permit(2)})
-	require.ErrorIs(t, err, ErrConfig)
-	require.ErrorContains(t, err, "--op permit:2: one lets nobody share a name so")
 }
