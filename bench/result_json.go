@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"muxlock/internal/stats"
 	"muxlock/internal/wallclock"
 )
 
@@ -188,6 +189,17 @@ type Master struct {
 	Down float64  `json:"down_share"` // share of the measured time between an unanswered probe and the next answer
 	// Clock compares its wall clock with the monotonic clock here. Absent: too few answers.
 	Clock *Clock `json:"clock,omitempty"`
+}
+
+// SlowMaster reports whether the median round trip to master i is more than twice that of the others.
+func SlowMaster(masters []Master, i int) bool {
+	var others []float64
+	for j, m := range masters {
+		if j != i && m.RTT != nil && m.RTT.Count > 0 {
+			others = append(others, float64(m.RTT.P["50"]))
+		}
+	}
+	return len(others) > 0 && masters[i].RTT != nil && float64(masters[i].RTT.P["50"]) > 2*stats.Median(others)
 }
 
 // Clock describes a master's clock, from its answers to TIME.

@@ -14,6 +14,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/service"
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/internal/usage"
@@ -141,7 +142,7 @@ func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
 // fromProcess reads what a process measured. Its document has no results and no machine,
 // since the process ran elsewhere.
 func fromProcess(file string) (*result.Document, sizing.Measured, error) {
-	p, err := sizing.ReadProcess(file)
+	p, err := service.Read(file)
 	if err == nil && p.Groups > 1 {
 		err = errGroups
 	}
@@ -153,7 +154,7 @@ func fromProcess(file string) (*result.Document, sizing.Measured, error) {
 		Masters:  p.Masters, Command: "advise", Target: result.Given,
 	}, nil)
 	doc.Env = result.Env{}
-	m, err := sizing.FromProcess(p)
+	m, err := service.Measured(p)
 	return &doc, m, err
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"muxlock/bench"
 	"muxlock/engine/admin"
 	"muxlock/internal/redlock"
 )
@@ -16,7 +16,6 @@ import (
 const (
 	watchEvery = 5 * time.Millisecond
 
-	slowTimes = 2                          // a median round trip above this many times the other masters' is slow
 	driftWarn = 500                        // ppm: a time daemon in its steady state changes the rate by less
 	driftFail = redlock.DefaultDrift * 1e6 // ppm
 	stepMost  = time.Millisecond
@@ -33,9 +32,12 @@ func Watch(ctx context.Context, masters []string, client rueidis.ClientOption, l
 	p.Start(ctx, time.Now(), length)
 	p.all.Wait()
 	all = p.Stop().Masters
+	for i := range all {
+		all[i].RTT.HDR = "" // who reads a doctor's findings has no use for a histogram
+	}
 	for _, judge := range []func([]Master, int) admin.Finding{roundTrip, clock} {
-		for i, m := range all {
-			if m.RTT.Count > 0 {
+		for i := range all {
+			if all[i].RTT.Count > 0 {
 				f := judge(all, i)
 				f.Masters = []int{i + 1}
 				found = append(found, f)
@@ -48,19 +50,12 @@ func Watch(ctx context.Context, masters []string, client rueidis.ClientOption, l
 // roundTrip judges the round trips to master i.
 func roundTrip(all []Master, i int) admin.Finding {
 	w := all[i]
-	us := func(p string) time.Duration { return w.RTT.P[p].Round(time.Microsecond) }
+	us := func(p string) time.Duration { return time.Duration(w.RTT.P[p]).Round(time.Microsecond) }
 	f := admin.Finding{Level: admin.LevelOK, Check: "round trip", Text: fmt.Sprintf("p50 %s, p99 %s of %d", us("50"), us("99"), w.RTT.Count)}
-	var others []time.Duration
-	for j, o := range all {
-		if j != i && o.RTT.Count > 0 {
-			others = append(others, o.RTT.P["50"])
-		}
-	}
-	slices.Sort(others)
 	switch {
 	case w.Lost > 0:
 		f.Level, f.Text, f.ToDo = admin.LevelWarn, fmt.Sprintf("%s; %d got no answer", f.Text, w.Lost), "see the network, and whether it stalls"
-	case len(others) > 0 && w.RTT.P["50"] > slowTimes*others[len(others)/2]:
+	case bench.SlowMaster(all, i):
 		f.Level, f.ToDo = admin.LevelWarn, "nearer, or on a faster machine; it decides nothing as long as a majority is faster"
 	}
 	return f

@@ -2,17 +2,17 @@ package probe
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/engine/admin"
 	"muxlock/internal/wallclock"
 )
 
 func TestRoundTripsAndClocksAreJudged(t *testing.T) {
-	master := func(p50 time.Duration, lost int64, c *wallclock.Clock) Master {
-		return Master{RTT: RoundTrips{Count: 100, P: map[string]time.Duration{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
+	master := func(p50, lost int64, c *wallclock.Clock) Master {
+		return Master{RTT: &bench.Summary{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
 	}
 	good := &wallclock.Clock{PPM: 20, PPMError: 30}
 	for name, c := range map[string]struct {

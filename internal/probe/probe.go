@@ -104,9 +104,8 @@ func (p *Prober) Stop() *Report {
 	p.all.Wait()
 	r := &Report{Length: p.length, Rows: p.rows}
 	for i, l := range p.lanes {
-		m := Master{Addr: l.option.InitAddress[0], RTT: summary(Trips(p.rows, i)), Clock: wallclock.Of(l.clock)}
-		m.Lost, m.Down = lost(p.rows, i, p.length)
-		r.Masters = append(r.Masters, m)
+		r.Masters = append(r.Masters, master(p.rows, i, p.length))
+		r.Masters[i].Addr, r.Masters[i].Clock = l.option.InitAddress[0], wallclock.Of(l.clock)
 	}
 	return r
 }

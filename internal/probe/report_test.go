@@ -11,14 +11,6 @@ import (
 	"muxlock/internal/wallclock"
 )
 
-func TestARowTookUntilTheAnswerOfSoManyMasters(t *testing.T) {
-	for want, trips := range map[time.Duration][]time.Duration{2: {3, 1, 2}, 5: {0, 5, -1}, 0: {-1, 5, -1}} {
-		took, ok := Row{Trips: trips}.Took(2)
-		require.Equal(t, want, took)
-		require.Equal(t, want > 0, ok)
-	}
-}
-
 func TestAMasterIsDownFromALostProbeToTheNextAnswer(t *testing.T) {
 	for _, c := range []struct {
 		trips []time.Duration // a row at 0, one at 10, ...
@@ -34,24 +26,15 @@ func TestAMasterIsDownFromALostProbeToTheNextAnswer(t *testing.T) {
 	} {
 		var rows []Row
 		for i, trip := range c.trips {
-			rows = append(rows, Row{At: time.Duration(10 * i), Trips: []time.Duration{trip}})
+			rows = append(rows, Row{At: time.Duration(10 * i), Trips: []time.Duration{-1, trip}})
 		}
-		n, share := lost(rows, 0, 100)
-		require.Equal(t, c.lost, n, c)
-		require.InDelta(t, c.down, share, 1e-9, c)
+		m := master(rows, 1, 100)
+		require.Equal(t, c.lost, m.Lost, c)
+		require.InDelta(t, c.down, m.Down, 1e-9, c)
+		require.EqualValues(t, len(rows), m.Lost+m.RTT.Count)
+		require.Len(t, Trips(rows, 1), int(m.RTT.Count))
 	}
-	_, share := lost(nil, 0, 0)
-	require.Zero(t, share)
-}
-
-func TestRoundTripsAreSummarized(t *testing.T) {
-	var rows []Row
-	for i := range 1024 { // Mean has no fraction that a float64 cannot hold
-		rows = append(rows, Row{Trips: []time.Duration{-1, time.Duration(1024 - i)}}, Row{Trips: []time.Duration{-1, -1}})
-	}
-	require.Equal(t, RoundTrips{Unit: "ns", Count: 1024, Min: 1, Mean: 512.5, Max: 1024,
-		P: map[string]time.Duration{"50": 513, "90": 922, "99": 1014, "99.9": 1023, "99.99": 1024}}, summary(Trips(rows, 1)))
-	require.Equal(t, RoundTrips{Unit: "ns", P: map[string]time.Duration{}}, summary(Trips(rows, 0)))
+	require.Zero(t, master(nil, 0, 0).Down)
 }
 
 func TestOfEachStretchTheReadingOfTheShortestTripIsKept(t *testing.T) {

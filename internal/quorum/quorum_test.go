@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,5 +80,13 @@ func TestTwoCallersCannotBothWinTheSameMasters(t *testing.T) {
 	}
 	for n, size := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 4} {
 		require.Equal(t, size, Size(n), "n=%d", n)
+	}
+}
+
+func TestARowTookUntilTheAnswerOfSoManyMasters(t *testing.T) {
+	for want, trips := range map[time.Duration][]time.Duration{2: {3, 1, 2}, 5: {0, 5, -1}, 0: {-1, 5, -1}} {
+		took, ok := Row{Trips: trips}.Took(2)
+		require.Equal(t, want, took)
+		require.Equal(t, want > 0, ok)
 	}
 }

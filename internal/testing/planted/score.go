@@ -29,6 +29,7 @@ var subjects = []subject{
 	{files: "pipeline/internal/pending/*.go", tests: ".*", args: []string{"-test.short"}},
 	{files: "pipeline/internal/membership/server.go", tests: ".*"},
 	{files: "pipeline/internal/membership/wait_clock.go", tests: ".*"},
+	{files: "cmd/lockbench/internal/service/*.go", tests: ".*"},
 	{files: "cmd/lockbench/internal/sizing/*.go", tests: ".*", args: []string{"-test.skip", "WhatFollowsIsAtMost"}},
 	{files: "engine/attempt.go", tests: "TestNextStepOfAnAttempt|TestSplitVotesDouble.*|TestALeaseBegan.*|TestCrowdIsTold.*|TestDenialCounts.*"},
 }

@@ -67,14 +67,8 @@ func (l Lottery) Draw() (list []Fault, err error) {
 }
 
 func (l Lottery) sources() (sources []*source) {
-	var ofClients, ofMasters []Kind
-	for _, k := range l.Kinds {
-		if k.ofClient() {
-			ofClients = append(ofClients, k)
-		} else {
-			ofMasters = append(ofMasters, k)
-		}
-	}
+	ofMasters := slices.DeleteFunc(slices.Clone(l.Kinds), Kind.ofClient)
+	ofClients := slices.DeleteFunc(slices.Clone(l.Kinds), func(k Kind) bool { return !k.ofClient() })
 	busy := make([]time.Duration, l.Masters)
 	for range l.AtOnce {
 		sources = append(sources, &source{kinds: ofMasters, busy: busy})

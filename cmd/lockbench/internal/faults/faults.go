@@ -28,7 +28,8 @@ type Fault struct {
 	// Whole marks a fault without times. A delay then lasts from the first connection to the
 	// last; another fault lasts from a second before the measured time to its end.
 	Whole bool
-	// From and To count from the start of the measured time. They are equal for an event.
+	// From and To count from the start of the measured time. They are equal for an event. A fault without times ends
+	// with the run.
 	From, To time.Duration
 }
 
@@ -45,13 +46,11 @@ type Run struct {
 // Parse parses KIND:K[:ARG][@FROM-TO] or KIND:K@AT. Masters and clients count from 1; the times
 // must lie within the run.
 func Parse(text string, run Run) (f Fault, err error) {
-	if f, err = parse(text, run); err != nil {
-		err = fmt.Errorf("%q: %w", text, err)
-	}
-	return f, err
-}
-
-func parse(text string, run Run) (f Fault, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%q: %w", text, err)
+		}
+	}()
 	what, when, timed := strings.Cut(text, "@")
 	parts := strings.SplitN(what, ":", 3)
 	f = Fault{Text: text, Kind: Kind(parts[0]), Master: -1}
@@ -78,7 +77,7 @@ func parse(text string, run Run) (f Fault, err error) {
 	case timed:
 		err = f.parseTimes(when, run.Duration)
 	case f.Kind.mayBeWhole():
-		f.Whole, f.From, f.To = true, -lead, run.Duration
+		f.Whole, f.From, f.To = true, -lead, math.MaxInt64
 	default:
 		err = fmt.Errorf("%s needs a time: %s", f.Kind, Grammar)
 	}
@@ -144,11 +143,3 @@ func (f Fault) subject() string {
 
 // always reports whether the fault lasts from the first connection to the last.
 func (f Fault) always() bool { return f.Kind == Delay && f.Whole }
-
-// end returns when the fault ends. A fault without times ends with the run.
-func (f Fault) end() time.Duration {
-	if f.Whole {
-		return math.MaxInt64
-	}
-	return f.To
-}

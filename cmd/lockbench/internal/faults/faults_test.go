@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 		return faults.Fault{Kind: kind, Master: 1, From: from, To: to}
 	}
 	whole := func(kind faults.Kind) faults.Fault {
-		return faults.Fault{Kind: kind, Master: 1, Whole: true, From: -time.Second, To: duration}
+		return faults.Fault{Kind: kind, Master: 1, Whole: true, From: -time.Second, To: math.MaxInt64}
 	}
 	read := map[faults.Kind]bool{}
 	for text, want := range map[string]faults.Fault{

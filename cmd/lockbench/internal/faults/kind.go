@@ -7,12 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"muxlock/bench"
-	"muxlock/internal/faultproxy"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/wire"
 )
 
@@ -77,91 +74,10 @@ func (k Kind) mayBeWhole() bool { return slices.Contains([]Kind{Delay, Stop, Kil
 // ServerArgs returns the arguments of servers for these faults. A replica and a rollback need a
 // data folder, which any argument keeps. In protected mode some servers serve 127.0.0.1 alone.
 func ServerArgs(list []Fault) []string {
-	for _, f := range list {
-		if f.Kind == Replica || f.Kind == Rollback || f.Kind == Blackhole {
-			return []string{"--repl-diskless-sync-delay", "0", "--rdb-del-sync-files", "yes", "--protected-mode", "no"}
-		}
+	if !slices.ContainsFunc(list, func(f Fault) bool { return f.Kind == Replica || f.Kind == Rollback || f.Kind == Blackhole }) {
+		return nil
 	}
-	return nil
-}
-
-// master is one server, its proxy and its faults.
-type master struct {
-	server *redisserver.Server
-	next   *redisserver.Server // another master, if there is one
-	proxy  *faultproxy.Remote  // nil: no fault needs one
-
-	mu      sync.Mutex // guards the following
-	delayed []*Fault   // in force
-}
-
-// set begins a fault or ends it. An event only begins.
-func (m *master) set(f *Fault, on bool) error {
-	s := m.server
-	switch f.Kind {
-	case Stop:
-		return either(on, s.Pause, s.Resume)
-	case Kill:
-		return either(on, s.Kill, m.start)
-	case Restart:
-		return m.restart()
-	case Full:
-		return m.ask("CONFIG", "SET", "maxmemory", map[bool]string{true: "1", false: "0"}[on])
-	case Deny:
-		return m.ask("ACL", "SETUSER", "default", map[bool]string{true: "-@write", false: "+@all"}[on])
-	case Flush:
-		return m.ask("FLUSHALL")
-	case Replica:
-		host, port := "NO", "ONE"
-		if on {
-			host, port, _ = net.SplitHostPort(m.next.Addr()) // which has both
-		}
-		return m.ask("REPLICAOF", host, port)
-	case Rollback:
-		return either(on, func() error { return m.ask("SAVE") }, func() error {
-			return errors.Join(m.restart(), os.Remove(filepath.Join(s.Dir(), "dump.rdb"))) // the next restart is without
-		})
-	case Delay:
-		m.delay(f, on)
-	case Cut:
-		m.proxy.Cut()
-	case Blackhole:
-		m.proxy.Blackhole(f.Client, on)
-	}
-	return nil
-}
-
-func either(on bool, begin, end func() error) error {
-	if on {
-		return begin()
-	}
-	return end()
-}
-
-func (m *master) start() error { return m.server.Restart(context.Background()) } // bounds itself
-
-func (m *master) restart() error {
-	return errors.Join(m.server.Kill(), m.start())
-}
-
-func (m *master) ask(words ...string) error {
-	_, err := wire.Ask(context.Background(), m.server.Addr(), askLimit, words...)
-	return err
-}
-
-// delay adds a fault's delay to those in force, or removes it.
-func (m *master) delay(f *Fault, on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.delayed = slices.DeleteFunc(m.delayed, func(other *Fault) bool { return other == f })
-	if on {
-		m.delayed = append(m.delayed, f)
-	}
-	spans := []bench.Span{}
-	for _, delayed := range m.delayed {
-		spans = append(spans, delayed.Delay)
-	}
-	m.proxy.Delay(spans)
+	return []string{"--repl-diskless-sync-delay", "0", "--rdb-del-sync-files", "yes", "--protected-mode", "no"}
 }
 
 // Clients are the processes of a load. Numbers count from 0.
@@ -172,15 +88,71 @@ type Clients interface {
 	Replace(number int) error
 }
 
-// client is one process of the load.
-type client struct{ Clients }
-
-func (c client) set(f *Fault, on bool) error {
-	switch {
-	case f.Kind == Crash:
-		return c.Replace(f.Client)
-	case on:
-		return c.Pause(f.Client)
+// set begins a fault or ends it. An event only begins.
+func (r *Rig) set(f *Fault, on bool, clients Clients) error {
+	switch f.Kind {
+	case Pause:
+		return either(on, clients.Pause, clients.Resume)(f.Client)
+	case Crash:
+		return clients.Replace(f.Client)
 	}
-	return c.Resume(f.Client)
+	s, proxy := r.servers[f.Master], r.proxies[f.Master]
+	ask := func(words ...string) error {
+		_, err := wire.Ask(context.Background(), s.Addr(), askLimit, words...)
+		return err
+	}
+	restart := func() error { return errors.Join(s.Kill(), s.Restart(context.Background())) } // bounds itself
+	switch f.Kind {
+	case Stop:
+		return either(on, s.Pause, s.Resume)()
+	case Kill:
+		return either(on, s.Kill, restart)()
+	case Restart:
+		return restart()
+	case Full:
+		return ask("CONFIG", "SET", "maxmemory", either(on, "1", "0"))
+	case Deny:
+		return ask("ACL", "SETUSER", "default", either(on, "-@write", "+@all"))
+	case Flush:
+		return ask("FLUSHALL")
+	case Replica:
+		host, port := "NO", "ONE"
+		if on {
+			host, port, _ = net.SplitHostPort(r.servers[(f.Master+1)%len(r.servers)].Addr()) // which has both
+		}
+		return ask("REPLICAOF", host, port)
+	case Rollback:
+		if on {
+			return ask("SAVE")
+		}
+		return errors.Join(restart(), os.Remove(filepath.Join(s.Dir(), "dump.rdb"))) // the next restart is without
+	case Delay:
+		r.delay(f, on)
+	case Cut:
+		proxy.Cut()
+	case Blackhole:
+		proxy.Blackhole(f.Client, on)
+	}
+	return nil
+}
+
+func either[T any](on bool, begin, end T) T {
+	if on {
+		return begin
+	}
+	return end
+}
+
+// delay adds a fault's delay to those in force, or removes it.
+func (r *Rig) delay(f *Fault, on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delays[f] = on
+	spans := []bench.Span{}
+	for i := range r.list {
+		if g := &r.list[i]; r.delays[g] && g.Master == f.Master {
+			spans = append(spans, g.Delay)
+		}
+	}
+	r.proxies[f.Master].Delay(spans)
 }

@@ -18,45 +18,48 @@ import (
 // use it at a time.
 type Rig struct {
 	list    []Fault
-	masters []*master
-	line    *faultproxy.Line // nil: no fault needs one
+	servers []*redisserver.Server
+	proxies map[int]*faultproxy.Remote // in front of servers whose connections have a fault
+	line    *faultproxy.Line           // nil: no fault needs one
+
+	mu     sync.Mutex      // guards the following
+	delays map[*Fault]bool // true: in force
 }
 
 // NewRig puts a proxy in front of each master whose connections have a fault. The caller must Close the Rig.
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
-	r := &Rig{list: list}
-	for i, s := range servers {
-		r.masters = append(r.masters, &master{server: s, next: servers[(i+1)%len(servers)]})
-	}
+	r := &Rig{list: list, servers: servers, proxies: map[int]*faultproxy.Remote{}, delays: map[*Fault]bool{}}
 	for i := range list {
 		f := &list[i]
-		if !f.Kind.proxied() {
-			continue
-		}
-		m := r.masters[f.Master]
-		var err error
-		if r.line == nil {
-			r.line, err = faultproxy.OpenLine(Process)
-		}
-		if err == nil && m.proxy == nil {
-			m.proxy, err = r.line.Proxy(m.server.Addr())
-		}
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
+		if f.Kind.proxied() {
+			if err := r.proxy(f.Master); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
 		}
 		if f.always() {
-			m.delay(f, true)
+			r.delay(f, true)
 		}
 	}
 	return r, nil
 }
 
+// proxy puts a proxy in front of a master, unless there is one.
+func (r *Rig) proxy(master int) (err error) {
+	if r.line == nil {
+		r.line, err = faultproxy.OpenLine(Process)
+	}
+	if err == nil && r.proxies[master] == nil {
+		r.proxies[master], err = r.line.Proxy(r.servers[master].Addr())
+	}
+	return err
+}
+
 // Addrs returns the addresses of the masters for clients, in order: of the proxy if there is one.
-func (r *Rig) Addrs() []string {
-	addrs := make([]string, len(r.masters))
-	for i, m := range r.masters {
-		if addrs[i] = m.server.Addr(); m.proxy != nil {
-			addrs[i] = m.proxy.Addr()
+func (r *Rig) Addrs() (addrs []string) {
+	for i, s := range r.servers {
+		addrs = append(addrs, s.Addr())
+		if p := r.proxies[i]; p != nil {
+			addrs[i] = p.Addr()
 		}
 	}
 	return addrs
@@ -67,27 +70,18 @@ func (r *Rig) Addrs() []string {
 // returns the bands and the errors.
 func (r *Rig) Begin(start time.Time, clients Clients) (end func() ([]bench.Band, error)) {
 	run, over := context.WithCancel(context.Background())
-	s := &show{run: run, start: start}
+	s := &show{rig: r, clients: clients, run: run, start: start}
 	var running sync.WaitGroup
 	for _, turn := range turns(r.list) {
 		running.Go(func() {
 			for _, f := range turn {
-				if f.Master >= 0 {
-					s.take(f, r.masters[f.Master].set)
-				} else {
-					s.take(f, client{clients}.set)
-				}
+				s.take(f)
 			}
 		})
 	}
 	return func() ([]bench.Band, error) {
 		over()
 		running.Wait()
-		for _, f := range r.list {
-			if f.always() {
-				s.bands = append(s.bands, band(&f, f.From, time.Since(start)))
-			}
-		}
 		slices.SortStableFunc(s.bands, func(a, b bench.Band) int { return cmp.Compare(a.FromS, b.FromS) })
 		return s.bands, errors.Join(s.errs...)
 	}
@@ -102,7 +96,7 @@ func (r *Rig) Close() error {
 }
 
 // turns returns the faults of each process, which come one after the other, and each fault of connections alone. A slow
-// step, such as a start, delays no other turn. A delay without times has none: it is there before and after the run.
+// step, such as a start, delays no other turn.
 func turns(list []Fault) map[string][]*Fault {
 	all := map[string][]*Fault{}
 	for i := range list {
@@ -110,9 +104,7 @@ func turns(list []Fault) map[string][]*Fault {
 		if f.Kind.proxied() {
 			name = strconv.Itoa(i)
 		}
-		if !f.always() {
-			all[name] = append(all[name], f)
-		}
+		all[name] = append(all[name], f)
 	}
 	for _, turn := range all {
 		slices.SortStableFunc(turn, func(f, g *Fault) int { return cmp.Compare(f.From, g.From) })
@@ -122,8 +114,10 @@ func turns(list []Fault) map[string][]*Fault {
 
 // show is one run of the faults.
 type show struct {
-	run   context.Context
-	start time.Time
+	rig     *Rig
+	clients Clients
+	run     context.Context
+	start   time.Time
 
 	mu    sync.Mutex // guards the following
 	bands []bench.Band
@@ -132,12 +126,16 @@ type show struct {
 
 // take begins a fault when it is due. It ends the fault when that is due, or when the run is over. Band.From is when the
 // fault is in force, To when its end begins.
-func (s *show) take(f *Fault, set func(f *Fault, on bool) error) {
+func (s *show) take(f *Fault) {
+	if f.always() { // it is there before the run and after it
+		s.note(nil, band(f, f.From, f.To))
+		return
+	}
 	if !s.await(f.From) {
 		return
 	}
 	from := time.Since(s.start)
-	err := set(f, true)
+	err := s.rig.set(f, true, s.clients)
 	if err != nil {
 		s.note(err)
 		return
@@ -145,9 +143,9 @@ func (s *show) take(f *Fault, set func(f *Fault, on bool) error) {
 	to := time.Since(s.start)
 	if !f.Kind.event() {
 		from = to
-		s.await(f.end())
+		s.await(f.To)
 		to = time.Since(s.start)
-		err = set(f, false)
+		err = s.rig.set(f, false, s.clients)
 	}
 	s.note(err, band(f, from, to))
 }

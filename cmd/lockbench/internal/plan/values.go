@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/service"
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
@@ -64,9 +65,9 @@ func (s Span) Type() string { return "span" }
 // measuredHolds returns the holds in a result or in the measurements of a process.
 func measuredHolds(path string) ([]time.Duration, error) {
 	m := sizing.Measured{}
-	p, err := sizing.ReadProcess(path)
+	p, err := service.Read(path)
 	if err == nil {
-		m, err = sizing.FromProcess(p)
+		m, err = service.Measured(p)
 	} else if doc, wrong := result.ReadFile(path); wrong == nil {
 		m, err = sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
 	}

@@ -17,24 +17,26 @@ type foreign struct {
 }
 
 func (f foreign) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return f.acquire(ctx, name, ttl, false)
+	return heldOr[bench.Held](ctx, f.refused)(f.lock(ctx, name, ttl, false))
 }
 
 func (f foreign) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return f.acquire(ctx, name, ttl, true)
-}
-
-func (f foreign) acquire(ctx context.Context, name string, ttl time.Duration, once bool) (bench.Held, error) {
-	held, err := f.lock(ctx, name, ttl, once)
-	if err != nil {
-		return nil, outcome(ctx, err, f.refused)
-	}
-	return held, nil
+	return heldOr[bench.Held](ctx, f.refused)(f.lock(ctx, name, ttl, true))
 }
 
 func (f foreign) Close() error {
 	f.close()
 	return nil
+}
+
+// heldOr returns a lock, or the error as bench.Locker has it.
+func heldOr[L bench.Held](ctx context.Context, refused func(error) bool) func(L, error) (bench.Held, error) {
+	return func(lock L, err error) (bench.Held, error) {
+		if err != nil {
+			return nil, outcome(ctx, err, refused)
+		}
+		return lock, nil
+	}
 }
 
 // outcome returns the error of an acquire as bench.Locker has it. Some libraries swallow the error of ctx.

@@ -116,29 +116,19 @@ func openMuxlockSingle(ctx context.Context, o Options) (bench.Locker, error) {
 }
 
 func (l muxlock) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return heldOr(ctx)(l.Engine.Acquire(ctx, name, ttl))
+	return heldOr[*engine.Lock](ctx, taken)(l.Engine.Acquire(ctx, name, ttl))
 }
 
 func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return heldOr(ctx)(l.Engine.TryAcquire(ctx, name, ttl))
+	return heldOr[*engine.Lock](ctx, taken)(l.Engine.TryAcquire(ctx, name, ttl))
 }
 
 func (l muxlock) AcquireShared(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	return heldOr(ctx)(l.Engine.AcquireShared(ctx, name, ttl))
+	return heldOr[*engine.Lock](ctx, taken)(l.Engine.AcquireShared(ctx, name, ttl))
 }
 
 func (l muxlock) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (bench.Held, error) {
-	return heldOr(ctx)(l.Engine.AcquirePermit(ctx, name, limit, ttl))
-}
-
-// heldOr returns a lock, which is a bench.Held as it is, or the error as bench.Locker has it.
-func heldOr(ctx context.Context) func(*engine.Lock, error) (bench.Held, error) {
-	return func(lock *engine.Lock, err error) (bench.Held, error) {
-		if err != nil {
-			return nil, outcome(ctx, err, taken)
-		}
-		return lock, nil
-	}
+	return heldOr[*engine.Lock](ctx, taken)(l.Engine.AcquirePermit(ctx, name, limit, ttl))
 }
 
 func taken(err error) bool { return errors.Is(err, engine.ErrTaken) }

@@ -19,13 +19,7 @@ const rowsMost = 2000
 
 // addProbes adds to a result what the prober saw beside its load.
 func addProbes(res *bench.Result, seen *probe.Report, timeout time.Duration) {
-	for i, m := range seen.Masters {
-		trips := bench.NewHistogram()
-		for _, trip := range probe.Trips(seen.Rows, i) {
-			trips.Record(int64(trip), 1)
-		}
-		res.PerMaster = append(res.PerMaster, bench.Master{Addr: m.Addr, RTT: trips.Summary(), Lost: m.Lost, Down: m.Down, Clock: m.Clock})
-	}
+	res.PerMaster = seen.Masters
 	res.Probe = &bench.Probe{TimeoutNs: int64(timeout), Rows: [][]time.Duration{}, Slow: slowest(seen)}
 	n := len(seen.Rows)
 	for k := range min(n, rowsMost) { // spread over all

@@ -44,7 +44,7 @@ func (m Measured) replay(r rules, s Sizes, unkept, kept Times, blocks []Moment) 
 			from, renew = with, true
 		}
 		hold := from[int(scattered(i, math.Phi)*replays)]
-		if renew && m.meets(tooLong, at, hold) || !renew && m.outlasts(at, r.got(hold)+hold, most) {
+		if renew && m.outlasts(tooLong, at, hold, hold) || !renew && m.outlasts(m.Pauses, at, r.got(hold)+hold, most) {
 			lost++
 		}
 	}
@@ -57,30 +57,18 @@ func scattered(i int, by float64) float64 {
 	return part
 }
 
-// meets reports whether one of the moments begins within a length of time from at. The measurement
+// outlasts reports whether work from at takes longer than most, with the times that stop it. The measurement
 // begins again after its end.
-func (m Measured) meets(moments []Moment, at, length time.Duration) bool {
-	return slices.ContainsFunc(moments, func(one Moment) bool {
-		after := one.At - at
-		if after < 0 {
-			after += m.Watched
-		}
-		return after < length
-	})
-}
-
-// outlasts reports whether work from at takes longer than most, with the pauses that prolong it. The
-// measurement begins again after its end.
-func (m Measured) outlasts(at, work, most time.Duration) bool {
-	i, _ := slices.BinarySearchFunc(m.Pauses, at, func(p Moment, at time.Duration) int { return int(p.At - at) })
-	for n, lap := len(m.Pauses), time.Duration(0); n > 0 && work <= most; i++ {
+func (m Measured) outlasts(stops []Moment, at, work, most time.Duration) bool {
+	i, _ := slices.BinarySearchFunc(stops, at, func(s Moment, at time.Duration) int { return int(s.At - at) })
+	for n, lap := len(stops), time.Duration(0); n > 0 && work <= most; i++ {
 		if i == n {
 			i, lap = 0, lap+m.Watched
 		}
-		if lap+m.Pauses[i].At >= at+work {
+		if lap+stops[i].At >= at+work {
 			break
 		}
-		work += m.Pauses[i].Took
+		work += stops[i].Took
 	}
 	return work > most
 }

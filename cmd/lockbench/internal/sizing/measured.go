@@ -43,14 +43,6 @@ type Moment struct {
 // Round is one probe of all masters, sent to all at once.
 type Round = quorum.Row
 
-// quorums returns the times of a quorum, less the time in which the holder was paused.
-func (m Measured) quorums() Times {
-	return m.times(func(r Round) (time.Duration, bool) {
-		took, ok := r.Took(quorum.Size(m.Masters))
-		return took - m.paused(Moment{r.At, took}), ok
-	})
-}
-
 // times returns one time of each probe. It is censored if of returns false.
 func (m Measured) times(of func(Round) (time.Duration, bool)) Times {
 	took, failed := make([]time.Duration, 0, len(m.Rounds)), int64(0)
@@ -67,12 +59,16 @@ func (m Measured) times(of func(Round) (time.Duration, bool)) Times {
 // few samples show a p90.
 const few = 10 * enough
 
-// attempts returns the times of a quorum: of probes, or of acquires if the probes are too few.
+// attempts returns the times of a quorum: of probes, less the time in which the holder was paused, or of acquires if
+// the probes are too few.
 func (m Measured) attempts() Times {
-	if len(m.Rounds) >= few || len(m.Acquires.took) == 0 {
-		return m.quorums()
+	if len(m.Rounds) < few && len(m.Acquires.took) > 0 {
+		return m.Acquires
 	}
-	return m.Acquires
+	return m.times(func(r Round) (time.Duration, bool) {
+		took, ok := r.Took(quorum.Size(m.Masters))
+		return took - m.Paused(r.At, took), ok
+	})
 }
 
 // outages returns the times in which no quorum answered within the timeout, each until the masters are
@@ -81,11 +77,11 @@ func (m Measured) attempts() Times {
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
 	for _, s := range m.Slow {
 		whole := Moment{s.At, max(s.Took, -s.Took)}
-		if s.Took < 0 || whole.Took-m.paused(whole) > timeout {
+		if s.Took < 0 || whole.Took-m.Paused(whole.At, whole.Took) > timeout {
 			all = join(all, whole, 0)
 		}
 	}
-	all = slices.DeleteFunc(all, func(o Moment) bool { return o.Took-m.paused(o) <= timeout })
+	all = slices.DeleteFunc(all, func(o Moment) bool { return o.Took-m.Paused(o.At, o.Took) <= timeout })
 	for i := range all {
 		all[i].Took += redlock.RedialWithin(all[i].Took) + timeout
 	}
@@ -122,12 +118,12 @@ func longest(all []Moment) (most time.Duration) {
 	return most
 }
 
-// paused returns how long the holder was paused in a stretch of time.
-func (m Measured) paused(in Moment) (sum time.Duration) {
-	end := in.At + in.Took
-	i := sort.Search(len(m.Pauses), func(i int) bool { return m.Pauses[i].At+m.Pauses[i].Took > in.At })
+// Paused returns how long the holder was paused in a stretch of time.
+func (m Measured) Paused(at, length time.Duration) (sum time.Duration) {
+	end := at + length
+	i := sort.Search(len(m.Pauses), func(i int) bool { return m.Pauses[i].At+m.Pauses[i].Took > at })
 	for ; i < len(m.Pauses) && m.Pauses[i].At < end; i++ {
-		sum += min(end, m.Pauses[i].At+m.Pauses[i].Took) - max(in.At, m.Pauses[i].At)
+		sum += min(end, m.Pauses[i].At+m.Pauses[i].Took) - max(at, m.Pauses[i].At)
 	}
 	return sum
 }
@@ -135,7 +131,7 @@ func (m Measured) paused(in Moment) (sum time.Duration) {
 // stolen returns the most time that pauses took from work of that length, whenever it began. Each
 // pause prolongs the work. Work that is longer than the measurement meets all pauses again.
 func (m Measured) stolen(work time.Duration) (most time.Duration) {
-	all := m.paused(Moment{0, math.MaxInt64})
+	all := m.Paused(0, math.MaxInt64)
 	if lap := max(m.Watched-all, m.Watched/100, 1); work > lap {
 		return all * (work/lap + 1)
 	}

@@ -346,6 +346,6 @@ func TestAPauseCountsAsFarAsItLiesWithinATime(t *testing.T) {
 	for _, c := range []struct{ from, to, want time.Duration }{
 		{0, 60, 30}, {5, 45, 20}, {10, 20, 0}, {9, 21, 2}, {22, 25, 3}, {25, 25, 0}, {50, 90, 0},
 	} {
-		require.Equal(t, c.want, m.paused(Moment{c.from, c.to - c.from}), c)
+		require.Equal(t, c.want, m.Paused(c.from, c.to-c.from), c)
 	}
 }

@@ -35,6 +35,12 @@ func Count(took []time.Duration, counts []int64, censored int64) Times {
 	return t
 }
 
+// Open returns t with so many more times whose end was not seen.
+func (t Times) Open(more int64) Times {
+	t.n, t.censored = t.n+more, t.censored+more
+	return t
+}
+
 // Empty reports whether there are no times, not even censored ones.
 func (t Times) Empty() bool { return t.n == 0 }
 
@@ -80,7 +86,7 @@ func (t Times) Shows(beyond float64) bool {
 func (t Times) upTo(most time.Duration) Times {
 	n, _ := slices.BinarySearch(t.took, most+1)
 	known := Count(t.took[:n], t.counts[:n], 0)
-	return Count(t.took[:n], t.counts[:n], t.n-known.n)
+	return known.Open(t.n - known.n)
 }
 
 // forever stands for a censored time.

@@ -17,6 +17,9 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/clock"
+	"muxlock/internal/faultproxy"
+	"muxlock/internal/probe"
 	"muxlock/internal/redlock"
 	"muxlock/internal/testing/redistest"
 )
@@ -31,6 +34,35 @@ type check struct {
 }
 
 func (c check) holds() bool { return c.from <= c.top && c.least <= c.to }
+
+// exact sets a prediction, with a tolerance for what its rule leaves out on purpose.
+func (c check) exact(v, tolerance float64) check {
+	c.predicted, c.from, c.to = v, v*(1-tolerance), v*(1+tolerance)
+	return c
+}
+
+func (c check) share(k, n int) check {
+	p := float64(k) / float64(n)
+	half := 4 * math.Sqrt((p*(1-p)+1/float64(n))/float64(n))
+	c.measured, c.least, c.top, c.unit = p, p-half, p+half, fmt.Sprintf("of %d", n)
+	return c
+}
+
+func (c check) quantile(samples []float64, p float64) check {
+	slices.Sort(samples)
+	n := float64(len(samples))
+	at := func(p float64) float64 { return samples[min(max(int(p*n), 0), len(samples)-1)] }
+	half := 4 * math.Sqrt(p*(1-p)/n)
+	c.measured, c.least, c.top, c.unit = at(p), at(p-half), at(p+half), fmt.Sprintf("ms, of %d", len(samples))
+	return c
+}
+
+func inMs(d time.Duration) float64 { return float64(d) / 1e6 }
+
+const (
+	patience = 1500 * time.Millisecond // with late masters, which are never given up
+	length   = 8 * time.Second
+)
 
 // TestValidate holds the rules against real servers: MUXLOCK_VALIDATE=1, or make validate.
 func TestValidate(t *testing.T) {
@@ -58,7 +90,7 @@ func TestValidate(t *testing.T) {
 // quorums: an acquire takes what the q-th answer to a probe of all masters takes.
 func quorums(t *testing.T) (checks []check) {
 	for _, n := range []int{3, 5} {
-		addrs := fars(t, n, lognormal(15*time.Millisecond, 0.6))
+		addrs := fars(t, n, bench.Lognormal(15*time.Millisecond, 0.6))
 		var took []float64
 		var mu sync.Mutex
 		var all sync.WaitGroup
@@ -167,4 +199,46 @@ func run(t *testing.T, cfg bench.Config, addrs []string, c sizing.Config) *bench
 	require.NoError(t, err)
 	require.NoError(t, locker.Close())
 	return r
+}
+
+// fars returns addresses that lead to masters whose replies are late; their order is kept.
+func fars(t *testing.T, n int, late bench.Span) (addrs []string) {
+	alarms := clock.NewAlarms()
+	for _, master := range redistest.Addrs(redistest.Masters(t, n)) {
+		p, err := faultproxy.Listen(master, alarms)
+		require.NoError(t, err)
+		p.Delay(func() func() time.Duration { return late.Sampler(rand.Uint64(), 0) })
+		addrs = append(addrs, p.Addr())
+	}
+	return addrs
+}
+
+// engines returns engines without common connections.
+func engines(t *testing.T, n int, cfg engine.Config) (all []*engine.Engine) {
+	cfg.MastersAreNew, cfg.MasterTimeout = true, patience
+	for range n {
+		e, err := engine.New(t.Context(), cfg)
+		require.NoError(t, err)
+		t.Cleanup(func() { e.Close() })
+		all = append(all, e)
+	}
+	return all
+}
+
+// probed starts single probers, each on its own connections and with one probe at a time.
+func probed(t *testing.T, addrs []string, probers int, length time.Duration) (join func() sizing.Measured) {
+	var all []*probe.Prober
+	for range probers {
+		p, err := probe.Open(t.Context(), addrs, probe.Options{Every: 100 * time.Millisecond, Timeout: time.Second})
+		require.NoError(t, err)
+		p.Start(t.Context(), time.Now(), length)
+		all = append(all, p)
+	}
+	return func() sizing.Measured {
+		m := sizing.Measured{Masters: len(addrs), Watched: length}
+		for _, p := range all {
+			m.Rounds = append(m.Rounds, p.Stop().Rows...)
+		}
+		return m
+	}
 }

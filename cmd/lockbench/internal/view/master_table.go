@@ -7,11 +7,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/units"
-	"muxlock/internal/stats"
 )
-
-// A master is slow if its round trip is this many times the median of the others.
-const slow = 2
 
 // masterTable shows a prober's findings about each master. Away is the share of the time between an
 // unanswered probe and the next answer.
@@ -45,16 +41,10 @@ func clockText(c *bench.Clock) string {
 
 // remark marks a master that was away, or slow.
 func remark(masters []bench.Master, i int) string {
-	var others []float64
-	for j, m := range masters {
-		if j != i && m.RTT != nil && m.RTT.Count > 0 {
-			others = append(others, float64(m.RTT.P["50"]))
-		}
-	}
-	switch m := masters[i]; {
-	case m.Down > 0:
+	switch {
+	case masters[i].Down > 0:
 		return "<- away"
-	case m.RTT != nil && len(others) > 0 && float64(m.RTT.P["50"]) > slow*stats.Median(others):
+	case bench.SlowMaster(masters, i):
 		return "<- slow"
 	}
 	return ""
