@@ -62,9 +62,20 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, patient bool, kind kind) (*Lock, error) {
+	c := e.newContender(most, patient, kind)
+	lock, err := c.acquire(ctx, name, ttl)
+	if err != nil && !kinds[kind].Shared {
+		err = e.nested(ctx, err, c.name)
+	}
+	if c.trace != nil {
+		e.traceAcquire(ctx, c.trace, c.tries.made, err, []string{name}, lock)
+	}
+	return lock, err
+}
+
+func (c *contender) acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
-	c := e.newContender(most, patient, kind)
 	lock, err := c.enter(ctx, name, ttl)
 	if lock != nil || err != nil {
 		return lock, err

@@ -19,6 +19,9 @@ var (
 
 // failed returns the error of an acquire that has no lock.
 func (c *contender) failed(why error) error {
+	if c.tries.waits() {
+		c.e.names.waited(c.name, c.turn.called)
+	}
 	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, c.e.unlessKnown(c.name, errUnanswered, why))
 }
 

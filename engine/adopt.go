@@ -28,6 +28,15 @@ import (
 // when too few answered; ErrExpired when they did too late to leave validity; ErrDenied; ErrInvalid;
 // ErrClosed; ctx's error. The lock is not released then, and some masters may have extended it.
 func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
+	t := e.traced(adopted)
+	lock, err := e.adopt(ctx, name, value, ttl)
+	if t != nil {
+		e.traceAcquire(ctx, t, 1, err, []string{name}, lock)
+	}
+	return lock, err
+}
+
+func (e *Engine) adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
 	key, err := e.cfg.key(name)
 	if err != nil {
 		return nil, err

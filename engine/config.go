@@ -109,6 +109,10 @@ type Config struct {
 	Observer *Observer
 	Logger   *slog.Logger
 
+	// Tracer is told of each acquire, hold and release with the ctx of its caller, to put them into the caller's trace
+	// (package lockotel). Default nil.
+	Tracer *Tracer
+
 	// Measure records, for Engine.Measured, how long locks are held and how many are renewed, how long acquires take and how
 	// long this process pauses, to choose TTL and timeouts from. Default false. It costs some 60 ns a lock (a tenth of the
 	// throughput where many callers use all of the CPU), 200 kB, and a thread that wakes 100 times a second (1 % of a core).

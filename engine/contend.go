@@ -6,6 +6,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
+	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -115,6 +116,7 @@ func (c *contender) begins() clock.Instant {
 
 // judge returns when the validity of an attempt began, and the next step.
 func (c *contender) judge(out *pipeline.Outcome, began clock.Instant) (start clock.Instant, next step) {
+	c.trace.voted(out)
 	start = sentAt(*out, began)
 	next = c.tries.next(*out, clock.Now().Sub(start))
 	c.turn.contended, c.turn.yieldFirst = true, false
@@ -124,13 +126,17 @@ func (c *contender) judge(out *pipeline.Outcome, began clock.Instant) (start clo
 // refused undoes an attempt that failed, and notes why it did.
 func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next step) step {
 	e := c.e
-	e.record.counts.attempt(next, *out)
+	e.record.counts.attempt(c.kind, next, *out)
 	if c.state != nil {
 		c.state.failedFor(next.why)
 	}
 	req.Alone = out.Denied != nil
 	e.masters.undo(*req)
-	next.failed = newAttemptError(next.why, anAcquire, e.masters.number, *out)
+	failed := newAttemptError(next.why, anAcquire, e.masters.number, *out)
+	if next.failed = failed; next.why == ErrTaken {
+		failed.Holder = token.Holder(c.others.holder)
+		c.trace.saw(c.others.holder, 0)
+	}
 	return next
 }
 
@@ -140,6 +146,7 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	l := c.turn.inherited
 	if l.extend(ctx, nil, c.tries.ttl) == nil {
 		if lock := l.handle(); c.take([]*shard{c.state.shard}, lock) == nil {
+			c.trace.got(gotHandedOver)
 			return lock
 		}
 	}

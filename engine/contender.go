@@ -20,6 +20,7 @@ type contender struct {
 	turn    ownTurn
 	others  others
 	intents intents
+	trace   *Traced // nil: the Tracer is told nothing
 }
 
 // An ownTurn is how a contender became it.
@@ -34,15 +35,16 @@ type ownTurn struct {
 
 // others is what a contender knows of other processes that want the name.
 type others struct {
-	crowded bool // one held the lock, or asked for it
-	refused bool // the attempt that won, by some masters
-	gaps    int  // gaps kept for strangers so far
+	crowded bool   // one held the lock, or asked for it
+	refused bool   // the attempt that won, by some masters
+	gaps    int    // gaps kept for strangers so far
+	holder  string // token of who was last seen to have it; empty: nobody was seen
 }
 
 // newContender returns a contender that makes at most most attempts; 0 = no limit.
 func (e *Engine) newContender(most int, patient bool, kind kind) contender {
 	return contender{
-		e: e, kind: kind, patient: patient,
+		e: e, kind: kind, patient: patient, trace: e.traced(kind),
 		tries: attempts{drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit},
 	}
 }
@@ -81,7 +83,7 @@ func (c *contender) enter(ctx context.Context, name string, ttl time.Duration) (
 		err = c.admit(ctx, key, ttl)
 	}
 	if err == nil && !kinds[c.kind].Shared {
-		err = c.e.refuseUpgrade(ctx, key)
+		err = c.e.checkNested(ctx, c.tries.waits(), key)
 	}
 	if err != nil {
 		return nil, err

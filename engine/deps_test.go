@@ -49,7 +49,7 @@ var floors = [][]string{
 	{"internal/limits"},
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/fold", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/usage", "internal/wallclock"},
-	{"internal/guard", "internal/wire", "engine/internal/events", "engine/internal/turn"},
+	{"internal/guard", "internal/wire", "engine/internal/events", "engine/internal/hot", "engine/internal/turn"},
 	{"scripts", "internal/faultproxy", "internal/redisserver"},
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},
@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"engine/internal/inside"},
 	{"engine"},
 	{"engine/admin"},
-	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/redsync"},
+	{"bench", "engine/enginetest", "engine/fence", "engine/groups", "engine/internal/metrics", "engine/lockdebug", "engine/redsync"},
 	{"internal/probe"},
 	{"engine/lockotel", "engine/lockprom", "cmd"},
 	{"internal/testing", "engine/servertest"}, // no product imports it, nor the next

@@ -99,6 +99,12 @@ type AttemptError struct {
 	Granted, Refused, Unknown int           // votes; unknown: neither yes nor no came back
 	Causes                    []MasterError // why votes are unknown
 
+	// Holder is the Config.Holder of who was last seen to have the name, and InLine how many stood in line before the caller.
+	// Only an acquire that waits learns of them, with ErrTaken: as it stands in line, or looks whether another library has
+	// the name. A refusal does not say who holds the name. Holder is "" if nobody said, or set it.
+	Holder string
+	InLine int
+
 	op operation
 }
 
@@ -129,7 +135,14 @@ func kindOf(v quorum.Verdict, denied error) error {
 
 func (e *AttemptError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: of %d masters %d %s, %d %s, %d unknown", e.Kind, e.Masters, e.Granted, e.op.granted, e.Refused, e.op.refused, e.Unknown)
+	b.WriteString(e.Kind.Error())
+	if e.Holder != "" {
+		b.WriteString(" by " + e.Holder)
+	}
+	if e.InLine > 0 {
+		fmt.Fprintf(&b, ", and %d in line before this one", e.InLine)
+	}
+	fmt.Fprintf(&b, ": of %d masters %d %s, %d %s, %d unknown", e.Masters, e.Granted, e.op.granted, e.Refused, e.op.refused, e.Unknown)
 	if late := e.Masters - e.Granted - e.Refused - e.Unknown; late > 0 {
 		fmt.Fprintf(&b, ", %d not waited for", late)
 	}

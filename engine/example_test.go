@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -21,6 +20,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/engine"
+	"muxlock/engine/lockdebug"
 	"muxlock/internal/redisfake"
 )
 
@@ -291,13 +291,10 @@ func ExampleObserver() {
 	defer locks.Close()
 }
 
-// What this process has measured, for lockbench advise --from.
+// A page of this process's locks, and what it has measured, for lockbench advise --from: /debug/muxlock/measured.
 func ExampleEngine_Measured() {
 	var locks *engine.Engine // from engine.New, with Config.Measure
-	http.HandleFunc("GET /debug/locks", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(locks.Measured())
-	})
+	http.Handle("/debug/muxlock/", lockdebug.Handler(locks))
 }
 
 func alert(name string, cause error) {}

@@ -8,7 +8,27 @@ import (
 	"muxlock/internal/oneline"
 )
 
-type lockKey struct{}
+// within is the ctx of a function that runs under locks.
+type within struct {
+	context.Context
+	locks []*Lock
+	set   bool // they are a Set's
+}
+
+type withinKey struct{}
+
+// withinOf returns the innermost function under locks that ctx comes from; nil: there is none.
+func withinOf(ctx context.Context) *within {
+	w, _ := ctx.Value(withinKey{}).(*within)
+	return w
+}
+
+func (w *within) Value(key any) any {
+	if key == (withinKey{}) {
+		return w
+	}
+	return w.Context.Value(key)
+}
 
 // LockFrom returns the lock of the innermost Do, TryDo, DoShared, DoPermit or Lead that ctx comes from, and
 // whether there is one. It tells code deep within whether it is under a lock, and its Fence or Until. The lock
@@ -19,12 +39,16 @@ type lockKey struct{}
 // holder itself asks again. A second Acquire of a name waits like another caller's, until its ctx ends. A
 // function that may run with or without the lock asks LockFrom.
 func LockFrom(ctx context.Context) (*Lock, bool) {
-	lock, ok := ctx.Value(lockKey{}).(*Lock)
-	return lock, ok
+	for w := withinOf(ctx); w != nil; w = withinOf(w.Context) {
+		if !w.set {
+			return w.locks[0], true
+		}
+	}
+	return nil, false
 }
 
 func (l *Lock) hold(ctx context.Context, fn func(context.Context) error) error {
-	return hold(context.WithValue(ctx, lockKey{}, l), l, fn)
+	return hold(&within{Context: ctx, locks: []*Lock{l}}, l, fn)
 }
 
 // A held is a Lock or a Set.
@@ -37,9 +61,14 @@ type held interface {
 
 // hold runs fn under the lock, keeps it alive meanwhile, and releases it. It returns fn's error, joined to
 // those of the lock. If the lock is lost already, hold does not call fn.
-func hold(ctx context.Context, l held, fn func(context.Context) error) (err error) {
+func hold(ctx *within, l held, fn func(context.Context) error) (err error) {
+	var tell func(error, time.Time)
+	did := errPanicked
 	defer func() {
 		lost := l.Err()
+		if tell != nil {
+			defer tell(did, time.Now()) // after the release
+		}
 		released := l.Release(context.WithoutCancel(ctx))
 		switch {
 		case lost == nil:
@@ -48,10 +77,13 @@ func hold(ctx context.Context, l held, fn func(context.Context) error) (err erro
 			err = oneline.Join(err, lost) // the lock is gone: Release says no more
 		}
 	}()
-	during, cancel := l.Context(withoutWait(ctx))
-	defer cancel()
 	if err := l.KeepAlive(0); err != nil {
 		return nil // lost already; the deferred function says so
 	}
-	return fn(during)
+	told, ended := traceHold(ctx, ctx.locks)
+	tell = ended
+	during, cancel := l.Context(withoutWait(told))
+	defer cancel()
+	did = fn(during)
+	return did
 }

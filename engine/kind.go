@@ -19,6 +19,7 @@ const (
 
 // kinds says how the kinds differ. No other file tests which kind something is: it asks for a column.
 var kinds = [...]struct {
+	name      string                        // in traces and metrics
 	turn.Kind                               // how callers of this process share it and hand it over
 	count     int                           // where Stats counts it
 	newToken  func(holder string) string    // nil: it comes with a token
@@ -30,12 +31,12 @@ var kinds = [...]struct {
 	queue     func(n *nameState) *nameState // the state whose waiters may get n's lease; nil: n itself
 	released  func(n *nameState)            // after a release at the masters
 }{
-	exclusive: {newToken: token.For, inLine: true, passedOn: true, comesBack: true, Kind: turn.Kind{TakesOver: true, HandsOver: true}},
-	ofSet:     {newToken: token.For, passedOn: true, Kind: turn.Kind{HandsOver: true}},
-	reader:    {newToken: token.ForReader, secret: true, count: sharedLocks, Kind: turn.Kind{Shared: true}},
-	permit:    {newToken: token.For, secret: true, count: permitLocks, queue: permitQueue, released: slotReleased, Kind: turn.Kind{TakesOver: true, HandsOver: true}},
-	leader:    {newToken: token.For, inLine: true, passedOn: true, comesBack: true, Kind: turn.Kind{TakesOver: true}},
-	adopted:   {known: true},
+	exclusive: {name: "exclusive", newToken: token.For, inLine: true, passedOn: true, comesBack: true, Kind: turn.Kind{TakesOver: true, HandsOver: true}},
+	ofSet:     {name: "set", newToken: token.For, passedOn: true, Kind: turn.Kind{HandsOver: true}},
+	reader:    {name: "shared", newToken: token.ForReader, secret: true, count: sharedLocks, Kind: turn.Kind{Shared: true}},
+	permit:    {name: "permit", newToken: token.For, secret: true, count: permitLocks, queue: permitQueue, released: slotReleased, Kind: turn.Kind{TakesOver: true, HandsOver: true}},
+	leader:    {name: "leader", newToken: token.For, inLine: true, passedOn: true, comesBack: true, Kind: turn.Kind{TakesOver: true}},
+	adopted:   {name: "adopted", known: true},
 }
 
 // queueOf returns the state whose waiters may get n's lease. The caller holds the shard's mutex.

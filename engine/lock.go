@@ -35,6 +35,7 @@ type Lock struct {
 	cancels  map[*context.CancelCauseFunc]struct{}
 	stop     clock.Instant // when the holder's renewals stop; zero: never
 	notice   *notice       // what WarnBefore wants; nil: nothing
+	events   *[]TraceEvent // of its hold, for the Tracer; nil: it is not told of them
 }
 
 // noLock stands for a nil Lock.

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"muxlock/pipeline"
@@ -26,6 +28,20 @@ type Result struct {
 //
 // Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
+	t := e.traced(exclusive)
+	results := e.acquireMany(ctx, names, ttl)
+	if t != nil {
+		var errs []error
+		locks := make([]*Lock, len(results))
+		for i, r := range results {
+			locks[i], errs = r.Lock, append(errs, r.Err)
+		}
+		e.traceAcquire(ctx, t, 1, cmp.Or(errs...), slices.Clone(names), locks...)
+	}
+	return results
+}
+
+func (e *Engine) acquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
 	ctx, stop := waiting(ctx)
 	defer stop()
 	results := make([]Result, len(names))

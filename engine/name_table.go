@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muxlock/engine/internal/hot"
 	"muxlock/engine/internal/inside"
 	"muxlock/engine/internal/turn"
 	"muxlock/internal/clock"
@@ -32,6 +33,8 @@ type nameTable struct {
 	waiters sync.Pool // each table has its own: a waiter's channel must stay in its testing/synctest bubble
 	shards  [nameShards]shard
 
+	hot hot.Names
+
 	awaited atomic.Int64  // contenders that close waits for, plus 1 until close has counted all
 	drained chan struct{} // closed when awaited falls to 0
 }
@@ -44,8 +47,9 @@ type shard struct {
 	limit  int  // number of states at which a sweep is due
 	timed  bool // a sweep is scheduled
 	closed bool
-	ended  []contexts // of locks that ended since mu was taken
-	table  *nameTable // fixed; no two shards share a cache line
+	ended  []contexts    // of locks that ended since mu was taken
+	folded clock.Instant // when the heat of its names was last given to the sketch
+	table  *nameTable    // fixed; no two shards share a cache line
 }
 
 // contexts are the contexts of a lock that has ended. They are cancelled with the cause why.
@@ -97,6 +101,7 @@ type nameState struct {
 	named     *[2]string // in line behind the lease of this process, as last known; nil: nobody
 	courtesy  courtesy
 	strangers strangers
+	heat      heat
 	freed     atomic.Int32 // how many permits were released at the masters
 }
 
@@ -190,6 +195,7 @@ func (s *shard) sweepLocked(now clock.Instant) {
 			l.expireLocked(now)
 		}
 		if n.Unused() {
+			n.coolLocked()
 			delete(s.states, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muxlock/engine/internal/events"
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/pipeline"
 )
@@ -53,8 +54,9 @@ type record struct {
 	queue    *events.Queue // nil: neither Observer nor Logger is set
 	measure  *measures     // nil: Config.Measure is not set
 	counts   counters
+	losses   lossLog
 
-	releases, renewals, bare, mended events.Warning
+	releases, renewals, bare, mended, nested events.Warning
 }
 
 func newRecord(cfg *Config) *record {
@@ -67,7 +69,8 @@ func newRecord(cfg *Config) *record {
 		r.renewals = events.Warning{Text: "renewal failed", Level: slog.LevelWarn}
 		r.bare = events.Warning{Text: "lock rests on a bare quorum: one more failure ends it", Level: slog.LevelWarn}
 		r.mended = events.Warning{Text: "lock is on more than a quorum again"}
-		r.queue = events.New(cfg.Logger, &r.releases, &r.renewals, &r.bare, &r.mended)
+		r.nested = events.Warning{Text: "acquire waits for a lock that its own ctx holds", Level: slog.LevelWarn}
+		r.queue = events.New(cfg.Logger, &r.releases, &r.renewals, &r.bare, &r.mended, &r.nested)
 	}
 	return r
 }
@@ -77,6 +80,7 @@ func (r *record) acquired(l *Lock, begin clock.Instant, attempts int) {
 	count := kinds[l.lease.kind].count
 	r.counts.acquired[count].Add(1)
 	r.counts.held[count].Add(1)
+	l.lease.state.warmLocked(l.since, 1, l.since.Sub(begin))
 	if r.measure != nil {
 		r.measure.acquired(l, attempts)
 	}
@@ -129,9 +133,8 @@ func (r *record) lost(l *Lock, cause error) {
 	if l.since.IsZero() { // its caller does not have it yet
 		return
 	}
-	if !errors.Is(cause, ErrClosed) {
-		r.counts.lost.Add(1)
-	}
+	r.counts.lose(l.lease.kind, cause)
+	r.losses.add(inside.Lost{Name: l.Name(), Kind: kinds[l.lease.kind].name, At: time.Now(), Held: clock.Now().Sub(l.since), Cause: cause.Error()})
 	if r.observer.Lost == nil && r.logger == nil {
 		return
 	}
@@ -177,6 +180,13 @@ func (r *record) rests(l *lease, bare bool, masters int) {
 		w = &r.bare
 	}
 	r.queue.Add(func() { r.queue.Warn(w, name, of) })
+}
+
+// nests notes an acquire that waits for itself.
+func (r *record) nests(name string) {
+	if r.logger != nil {
+		r.queue.Add(func() { r.queue.Warn(&r.nested, name, errNested) })
+	}
 }
 
 // assumed logs what all processes that share locks must assume alike. Nothing else would show that two of

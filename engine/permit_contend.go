@@ -47,8 +47,18 @@ type permitContender struct {
 const firstAsked = 8
 
 func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, patient bool) (*Lock, error) {
+	p := permitContender{contender: e.newContender(most, patient, permit), limit: limit}
+	lock, err := p.acquire(ctx, name, limit, ttl)
+	if c := &p.contender; c.trace != nil {
+		e.traceAcquire(ctx, c.trace, c.tries.made, err, []string{name}, lock)
+	}
+	return lock, err
+}
+
+func (p *permitContender) acquire(ctx context.Context, name string, limit int, ttl time.Duration) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
+	e := p.contender.e
 	if limit < 1 || limit > limits.Permits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, limits.Permits)
 	}
@@ -56,12 +66,8 @@ func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl 
 	if err != nil {
 		return nil, err
 	}
-	p := permitContender{contender: e.newContender(most, patient, permit), limit: limit}
 	c := &p.contender
 	if err := c.admit(ctx, inside.SlotPrefix+":"+key, ttl); err != nil {
-		return nil, err
-	}
-	if err := e.refuseUpgrade(ctx, c.name); err != nil {
 		return nil, err
 	}
 	p.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
@@ -85,7 +91,7 @@ func (p *permitContender) contend(ctx context.Context) (lock *Lock, err error) {
 	}()
 	switch {
 	case queues && !c.tries.waits():
-		c.e.record.counts.taken.Add(1)
+		c.e.record.counts.fail(c.kind, whyTaken)
 		return nil, errTakenHere
 	case queues:
 		if lock, err := p.wait(ctx, step{}); lock != nil || err != nil {
@@ -127,7 +133,7 @@ func (p *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	from, to := redlock.HeldDelay(e.cfg.RetryHeld << min(p.polls, 3))
 	during, stop := context.WithTimeout(ctx, redlock.Jitter(from, to, fastrand.Uint32n))
 	defer stop()
-	w := &waiter{Kind: &kinds[c.kind].Kind, TTL: c.tries.ttl, Limit: p.limit, Of: parked{ready: make(chan struct{}, 1), kind: c.kind, stop: stop}}
+	w := &waiter{Kind: &kinds[c.kind].Kind, TTL: c.tries.ttl, Limit: p.limit, Since: c.turn.called, Of: parked{ready: make(chan struct{}, 1), kind: c.kind, stop: stop}}
 	if p.permits.queueFirst(w); c.tries.made > 0 && p.permits.freed.Load() != p.freed { // one was released after it asked
 		stop()
 	}
@@ -145,6 +151,7 @@ func (p *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	}
 	switch lock := p.permits.leave(w); {
 	case lock != nil && lock.collect(c.turn.called):
+		c.trace.got(gotHandedOver)
 		c.turn.yieldFirst = true // the next waiter was refused, too
 		return lock, nil
 	case lock != nil: // lost during the hand-over

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/bits"
@@ -38,6 +39,8 @@ type place struct {
 	mu      sync.Mutex // guards the following; a leaf
 	waiter  line.Waiter[string, clock.Instant]
 	due     clock.Instant // when timer fires
+	holder  string        // token of who has the name, as a master last said
+	ahead   int           // how many stood in line before it, as a master last said
 	strange clock.Instant // when a stranger was seen to hold the name; zero: never
 	enough  func()        // ends the request under way once a quorum has granted; nil: none is under way, or it joins
 }
@@ -98,6 +101,7 @@ func (p *place) leave(taken bool, do line.Command[string]) {
 	masters := p.c.e.masters.at(p.c.name)
 	masters.Unlisten(p.waiter.Own)
 	p.calls.Wait() // they use the contender
+	p.c.trace.saw(p.holder, p.ahead)
 	if !taken && p.origin != pipeline.OriginUnknown {
 		masters.Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.waiter.Own, TTL: p.c.tries.ttl, Origin: p.origin,
@@ -127,7 +131,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 			case <-p.timer.C:
 				due = true
 			case <-ctx.Done():
-				err = oneline.Join(newAttemptError(ErrTaken, anAcquire, e.masters.number, out), ctx.Err())
+				err = oneline.Join(p.taken(out), ctx.Err())
 			case <-e.closing:
 				err = ErrClosed
 			}
@@ -167,6 +171,7 @@ func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 		}
 		c.turn.contended, c.turn.yieldFirst = true, false
 	}
+	c.trace.voted(&out)
 	if p.answered(out) {
 		p.mu.Lock()
 		readers := slices.Contains(p.waiter.Values, pipeline.Readers)
@@ -199,9 +204,18 @@ func (p *place) judge(out pipeline.Outcome) (next step, do line.Command[string])
 	p.heedLocked(do)
 	p.mu.Unlock()
 	if do.Leave {
-		next.failed = newAttemptError(ErrTaken, anAcquire, p.c.e.masters.number, out)
+		next.failed = p.taken(out)
 	}
 	return next, do
+}
+
+// taken returns the error of a place that got nothing. It says who has the name.
+func (p *place) taken(out pipeline.Outcome) *AttemptError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := newAttemptError(ErrTaken, anAcquire, p.c.e.masters.number, out)
+	err.Holder, err.InLine = token.Holder(p.holder), p.ahead
+	return err
 }
 
 // failed is the step after a request that too few masters answered: an attempt without a line. The line's key may hold
@@ -212,7 +226,7 @@ func (p *place) failed(out pipeline.Outcome) step {
 	c.state.notLined()
 	out.Verdict = quorum.NoQuorum
 	next := c.tries.after(out, 0)
-	c.e.record.counts.attempt(next, out)
+	c.e.record.counts.attempt(c.kind, next, out)
 	c.state.failedFor(next.why)
 	next.failed = newAttemptError(next.why, anAcquire, c.e.masters.number, out)
 	return next
@@ -223,6 +237,9 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 	e, now := p.c.e, clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if a.Kind == line.InLine {
+		p.holder, p.ahead = cmp.Or(a.Value, p.holder), a.Rank
+	}
 	if a.Word != "" {
 		p.strange = clock.Later(p.strange, sightingAt(a.Word, now))
 	} else if a.Value != "" && a.Value != pipeline.Readers && !token.Ours(a.Value) {
@@ -308,10 +325,11 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	c.state.stoodInLine(strange, &won.Next)
 	switch err := c.take([]*shard{c.state.shard}, lock); {
 	case err == nil:
+		c.trace.got(gotPassedOn)
 		return lock, step{}, nil
 	case errors.Is(err, ErrClosed):
 		return nil, step{}, err
 	}
-	e.record.counts.expired.Add(1)
+	e.record.counts.fail(c.kind, whyExpired)
 	return nil, c.tries.retry(ErrExpired), nil
 }

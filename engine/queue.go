@@ -21,7 +21,9 @@ func (c *contender) queue(ctx context.Context, wait bool, limit int) (*Lock, err
 			}
 			continue
 		}
+		how := gotJoined
 		if w != nil {
+			how = gotHandedOver
 			got, err := c.park(ctx, w)
 			if err != nil {
 				return nil, err
@@ -29,8 +31,12 @@ func (c *contender) queue(ctx context.Context, wait bool, limit int) (*Lock, err
 			c.turn = ownTurn{called: c.turn.called, began: clock.Now(), queued: true, inherited: got.inherited, yieldFirst: got.yieldFirst, contended: c.turn.contended || got.yieldFirst}
 			lock = got.lock
 		}
-		if lock == nil || lock.collect(c.turn.called) { // else it was lost on its way here: start over
-			return lock, err
+		if lock == nil {
+			return nil, err
+		}
+		if lock.collect(c.turn.called) { // else it was lost on its way here: start over
+			c.trace.got(how)
+			return lock, nil
 		}
 	}
 }
@@ -54,7 +60,7 @@ func (t *nameTable) join(c *contender, wait bool, limit int) (w *waiter, lock *L
 	case turn.Joins:
 		lock = n.Lease.joinLocked(c.tries.ttl)
 	case turn.Refused:
-		c.e.record.counts.taken.Add(1)
+		c.e.record.counts.fail(c.kind, whyTaken)
 		err = errTakenHere
 	case turn.Waits:
 		w = n.queueLocked(c, limit, now)

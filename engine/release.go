@@ -41,7 +41,11 @@ func (l *Lock) Release(ctx context.Context) error {
 		return nil
 	}
 	out, err := e.masters.at(req.Name).Do(ctx, req)
-	return r.end(ctx, &req, &out, err)
+	err = r.end(ctx, &req, &out, err)
+	if e.tracesReleases() {
+		e.traceRelease(ctx, r.began, err, kinds[l.lease.kind].name, l.Name())
+	}
+	return err
 }
 
 // A release is a Release under way: beginLocked, handOverLocked and, if the masters are to be asked, end.
@@ -130,6 +134,7 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 		}
 	}
 	cancelAll(ended) // of all locks together: one lock's context may wait for another's
+	began := clock.Now()
 	index, reqs := make([]int, 0, len(locks)), make([]pipeline.Request, 0, len(locks))
 	for i := range releases {
 		r := &releases[i]
@@ -146,7 +151,15 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 	e.masters.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
 		errs[index[i]] = releases[index[i]].end(ctx, &reqs[i], out, err)
 	})
-	if cmp.Or(errs...) == nil {
+	err := cmp.Or(errs...)
+	if len(reqs) > 0 && e.tracesReleases() {
+		names := make([]string, len(reqs))
+		for i, req := range reqs {
+			names[i] = e.cfg.nameOf(req.Name)
+		}
+		e.traceRelease(ctx, began, err, kinds[releases[index[0]].lock.lease.kind].name, names...)
+	}
+	if err == nil {
 		return nil
 	}
 	return errs

@@ -176,5 +176,5 @@ func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, f
 	if err != nil {
 		return err
 	}
-	return hold(ctx, s, func(ctx context.Context) error { return fn(ctx, s) })
+	return hold(&within{Context: ctx, locks: s.locks, set: true}, s, func(ctx context.Context) error { return fn(ctx, s) })
 }

@@ -32,13 +32,26 @@ type setContender struct {
 }
 
 func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, patient bool) ([]*Lock, error) {
+	s := setContender{contender: e.newContender(most, patient, ofSet)}
+	locks, err := s.acquire(ctx, names, ttl)
+	if err != nil {
+		err = e.nested(ctx, err, s.keys...)
+	}
+	if c := &s.contender; c.trace != nil {
+		e.traceAcquire(ctx, c.trace, c.tries.made, err, slices.Clone(names), locks...)
+	}
+	return locks, err
+}
+
+func (s *setContender) acquire(ctx context.Context, names []string, ttl time.Duration) ([]*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
+	e := s.contender.e
 	keys, err := e.cfg.keys(names)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.refuseUpgrade(ctx, keys...); err != nil {
+	if err := e.checkNested(ctx, s.contender.tries.waits(), keys...); err != nil {
 		return nil, err
 	}
 	first := e.masters.at(keys[0])
@@ -47,7 +60,7 @@ func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Durati
 			return nil, invalid("names", "are of two groups of masters: %q and %q. Names with the same {tag} are in one", names[0], names[i])
 		}
 	}
-	s := setContender{contender: e.newContender(most, patient, ofSet), keys: keys, states: make([]*nameState, len(keys)), shards: e.names.shardsOf(keys)}
+	s.keys, s.states, s.shards = keys, make([]*nameState, len(keys)), e.names.shardsOf(keys)
 	c := &s.contender
 	if err := c.admit(ctx, keys[0], ttl); err != nil {
 		return nil, err
@@ -113,7 +126,7 @@ func (t *nameTable) joinAll(s *setContender) (n *nameState, w *waiter, err error
 			continue
 		} else if !c.tries.waits() {
 			c.name, err = key, errTakenHere
-			c.e.record.counts.taken.Add(1)
+			c.e.record.counts.fail(c.kind, whyTaken)
 		}
 		for _, mine := range s.states[:i] {
 			mine.Asks = mine == s.turn

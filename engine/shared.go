@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -12,7 +11,7 @@ import (
 // own. A renewal, an extend or a loss of a lease affects all its readers; the last one to leave releases it.
 //
 // Readers are not reentrant: a reader that asks again for its name may wait for a writer that waits for that reader. There
-// is no upgrade, since two readers that both wait to write would deadlock: Acquire of the name directly under the ctx of a
+// is no upgrade, since two readers that both wait to write would deadlock: Acquire of the name under the ctx of a
 // DoShared is ErrInvalid. Fence is 0, and Reveal returns "".
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
@@ -29,20 +28,4 @@ func (e *Engine) TryAcquireShared(ctx context.Context, name string, ttl time.Dur
 // DoShared is Do with AcquireShared.
 func (e *Engine) DoShared(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	return e.do(ctx, name, ttl, fn, e.AcquireShared)
-}
-
-// refuseUpgrade returns an error if ctx comes from a reader of one of the keys.
-func (e *Engine) refuseUpgrade(ctx context.Context, keys ...string) error {
-	l, ok := LockFrom(ctx)
-	if ok && l.lease.e == e && slices.Contains(keys, l.lease.name) && l.reads() {
-		return invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
-	}
-	return nil
-}
-
-// reads reports whether l is valid, and a reader's.
-func (l *Lock) reads() bool {
-	l.lock()
-	defer l.unlock()
-	return l.end == nil && kinds[l.lease.kind].Shared
 }

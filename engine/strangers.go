@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -52,6 +53,7 @@ func (c *contender) spotNow(ctx context.Context) {
 	defer cancel()
 	values, _ := c.e.masters.at(c.name).Inspect(ctx, c.name)
 	for _, v := range values {
+		c.others.holder = cmp.Or(v.Token, c.others.holder)
 		if v.Token != "" && !token.Ours(v.Token) {
 			n.shard.mu.Lock()
 			n.strangers.seen = now

@@ -20,12 +20,13 @@ func WithWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, waitKey{}, d)
 }
 
-// waiting returns a copy of ctx that ends with its budget, or ctx if it has none.
+// waiting begins an acquire. It returns a copy of ctx that ends with its budget, or ctx if it has none.
 func waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d, ok := ctx.Value(waitKey{}).(time.Duration); ok {
-		return context.WithTimeout(ctx, d)
+		timed, cancel := context.WithTimeout(ctx, d)
+		return timed, region(ctx, cancel)
 	}
-	return ctx, func() {}
+	return ctx, region(ctx, func() {})
 }
 
 // withoutWait returns ctx without its budget.

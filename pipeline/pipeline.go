@@ -114,7 +114,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		p.masters = append(p.masters, &master{
 			p:       p,
 			target:  target{index: i, address: c.Address, option: conn.Limited(c.Option)},
-			status:  status{reported: standing{up: true, votes: true}},
+			status:  status{reported: standing{up: true, votes: true}, stats: MasterStats{Since: time.Now()}},
 			speed:   speed{pace: pace.New(cfg.Timeout)},
 			writer:  writer{stuck: make(chan struct{}, 1), written: sync.Cond{L: &p.mu}},
 			reader:  reader{wanted: make(chan struct{}, 1)},

@@ -24,7 +24,7 @@ func (m *master) report() {
 		p.mu.Unlock()
 		return
 	}
-	m.reported = now
+	m.reported, m.stats.Since = now, time.Now()
 	if now.votes {
 		p.voted.Add(1)
 	}
@@ -102,6 +102,7 @@ type MasterStats struct {
 	Up              bool
 	Cause           error
 	VotesFrom       time.Time
+	Since           time.Time
 	SetAside        uint64
 	RoundTrip       time.Duration
 	Window          int

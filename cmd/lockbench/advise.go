@@ -51,7 +51,7 @@ Advise needs to know how long you hold locks. The best source is a process of yo
 of an earlier run of any load with holds (-o json), or --hold.
 
 Exit codes: 3 --rto allows less than is needed, 5 the measurement is not valid or too short.`,
-		Example: `  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json --rto 10s
+		Example: `  curl -s invoices:8080/debug/muxlock/measured >process.json && lockbench advise --from process.json --rto 10s
   lockbench run --masters a:6379,b:6379,c:6379 --rate 200 --hold exp:20ms --duration 20s -o json --out load.json && lockbench advise load.json
   lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms --rto 10s
   lockbench advise --local 3 --hold file:holds.txt`,

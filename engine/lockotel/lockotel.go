@@ -22,6 +22,9 @@ type Options struct {
 	// safeguard, all values beyond the first 100 become "other". Class is called as an Observer's functions
 	// are.
 	Class func(name string) string
+	// HotNames is how many hot names are exported, of those waited for longest and of those acquired most often, at most 64 each
+	// (Engine.HotNames). Default 0: none. Each name that was hot once is a time series.
+	HotNames int
 }
 
 // Metrics are the instruments of one engine. Its Observer fills the histograms. All else is read from
@@ -31,12 +34,13 @@ type Metrics struct {
 	attributes []attribute.KeyValue
 	byName     map[string]metric.Float64Observable
 	observer   *engine.Observer
+	hot        int
 }
 
 // New makes the instruments; the Observer must be in the Config of the engine. Errors are the
 // meter's.
 func New(meter metric.Meter, opts Options) (*Metrics, error) {
-	m := &Metrics{meter: meter, attributes: slices.Clone(opts.Attributes), byName: make(map[string]metric.Float64Observable)}
+	m := &Metrics{meter: meter, hot: opts.HotNames, attributes: slices.Clone(opts.Attributes), byName: make(map[string]metric.Float64Observable)}
 	var errs error
 	histogram := func(i metrics.Instrument) metric.Float64Histogram {
 		h, err := meter.Float64Histogram(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help),
@@ -45,8 +49,7 @@ func New(meter metric.Meter, opts Options) (*Metrics, error) {
 		return h
 	}
 	wait, hold, release := histogram(metrics.Wait), histogram(metrics.Hold), histogram(metrics.Release)
-	one := engine.Stats{Masters: make([]engine.MasterStats, 1)}
-	metrics.Each(one, func(i metrics.Instrument, _ string, _ float64) {
+	metrics.Each(metrics.One(m.hot), func(i metrics.Instrument, _ float64, _ ...string) {
 		if m.byName[i.Name] != nil {
 			return
 		}
@@ -79,10 +82,10 @@ func (m *Metrics) Watch(locks *engine.Engine) (metric.Registration, error) {
 		all = append(all, o)
 	}
 	return m.meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		metrics.Each(metrics.StatsOf(locks), func(i metrics.Instrument, label string, value float64) {
+		metrics.Each(metrics.StatsOf(locks, m.hot), func(i metrics.Instrument, value float64, values ...string) {
 			var labels []attribute.KeyValue
-			if i.Label != "" {
-				labels = []attribute.KeyValue{attribute.String(i.Label, label)}
+			for k, label := range i.Labels {
+				labels = append(labels, attribute.String(label, values[k]))
 			}
 			to.ObserveFloat64(m.byName[i.Name], value, m.with(nil, labels...))
 		})

@@ -3,6 +3,7 @@ package lockotel
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,13 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if masters := os.Getenv(service); masters != "" { // a process of TestEachAcquireIsASpan...
+		serve(strings.Split(masters, ","))
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // open connects an engine to masters that it is the first to use. It is closed at cleanup.
 func open(t *testing.T, masters []*redisserver.Server, provider *sdk.MeterProvider, opts Options) *engine.Engine {
@@ -93,22 +100,23 @@ func provide(t *testing.T) (*sdk.MeterProvider, sdk.Reader) {
 func TestACollectionHasWhatTheEngineDid(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	provider, reader := provide(t)
-	locks := open(t, masters, provider, Options{})
+	locks := open(t, masters, provider, Options{HotNames: 3})
 	for _, master := range masters {
 		require.EqualValues(t, 1, collect(t, reader)["muxlock.master.votes{master="+master.Addr()+"}"])
 	}
 	work(t, locks)
 	got := collect(t, reader)
 	for name, value := range map[string]float64{
-		"muxlock.acquired{kind=exclusive}":      1,
-		"muxlock.failed_attempts{result=taken}": 1,
-		"muxlock.releases{result=confirmed}":    1,
-		"muxlock.rounds{}":                      2,
-		"muxlock.round_requests{}":              2,
-		"muxlock.round_requests_max{}":          1,
-		"muxlock.wait{result=acquired}":         1,
-		"muxlock.wait{result=taken}":            1,
-		"muxlock.hold{}":                        1,
+		"muxlock.acquired{kind=exclusive}":                     1,
+		"muxlock.failed_attempts{kind=exclusive,result=taken}": 1,
+		"muxlock.releases{result=confirmed}":                   1,
+		"muxlock.rounds{}":                                     2,
+		"muxlock.round_requests{}":                             2,
+		"muxlock.round_requests_max{}":                         1,
+		"muxlock.wait{result=acquired}":                        1,
+		"muxlock.wait{result=taken}":                           1,
+		"muxlock.hot.acquired{name=invoice:42}":                1,
+		"muxlock.hold{}":                                       1,
 	} {
 		require.Equal(t, value, got[name], name)
 	}

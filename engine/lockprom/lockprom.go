@@ -17,6 +17,9 @@ type Options struct {
 	// or what not all readers of metrics may read. As a safeguard, all values beyond the first 100 become
 	// "other". Class is called as an Observer's functions are.
 	Class func(name string) string
+	// HotNames is how many hot names are exported, of those waited for longest and of those acquired most often, at most 64 each
+	// (Engine.HotNames). Default 0: none. Each name that was hot once is a time series.
+	HotNames int
 }
 
 // Metrics is a prometheus.Collector for one engine. Its Observer fills the histograms. All else is read from
@@ -24,6 +27,7 @@ type Options struct {
 type Metrics struct {
 	wait, hold, release *prometheus.HistogramVec
 	observer            *engine.Observer
+	hot                 int
 	locks               atomic.Pointer[engine.Engine] // nil until Watch
 }
 
@@ -33,7 +37,7 @@ func New(opts Options) *Metrics {
 	if opts.Class != nil {
 		class = []string{"class"}
 	}
-	m := &Metrics{wait: histogram(metrics.Wait, append([]string{"result"}, class...)), hold: histogram(metrics.Hold, class), release: histogram(metrics.Release, class)}
+	m := &Metrics{hot: opts.HotNames, wait: histogram(metrics.Wait, append([]string{"result"}, class...)), hold: histogram(metrics.Hold, class), release: histogram(metrics.Release, class)}
 	m.observer = metrics.Observer(opts.Class,
 		func(s float64, result string, class ...string) {
 			m.wait.WithLabelValues(append([]string{result}, class...)...).Observe(s)
@@ -56,8 +60,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	m.wait.Describe(descs)
 	m.hold.Describe(descs)
 	m.release.Describe(descs)
-	one := engine.Stats{Masters: make([]engine.MasterStats, 1)}
-	metrics.Each(one, func(i metrics.Instrument, _ string, _ float64) { descs <- desc(i) })
+	metrics.Each(metrics.One(m.hot), func(i metrics.Instrument, _ float64, _ ...string) { descs <- desc(i) })
 }
 
 // Collect is for prometheus.Registerer. It reads Stats once.
@@ -69,25 +72,17 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	if locks == nil {
 		return
 	}
-	metrics.Each(metrics.StatsOf(locks), func(i metrics.Instrument, label string, value float64) {
+	metrics.Each(metrics.StatsOf(locks, m.hot), func(i metrics.Instrument, value float64, labels ...string) {
 		kind := prometheus.GaugeValue
 		if i.Kind == metrics.Counter {
 			kind = prometheus.CounterValue
-		}
-		var labels []string
-		if i.Label != "" {
-			labels = []string{label}
 		}
 		to <- prometheus.MustNewConstMetric(desc(i), kind, value, labels...)
 	})
 }
 
 func desc(i metrics.Instrument) *prometheus.Desc {
-	var labels []string
-	if i.Label != "" {
-		labels = []string{i.Label}
-	}
-	return prometheus.NewDesc(i.Prometheus(), i.Help, labels, nil)
+	return prometheus.NewDesc(i.Prometheus(), i.Help, i.Labels, nil)
 }
 
 func histogram(i metrics.Instrument, labels []string) *prometheus.HistogramVec {

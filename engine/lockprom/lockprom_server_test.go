@@ -79,7 +79,7 @@ func series(families map[string]*dto.MetricFamily) map[string]float64 {
 
 func TestAScrapeHasWhatTheEngineDid(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	registry, m := prometheus.NewPedanticRegistry(), New(Options{}) // it refuses what was not described
+	registry, m := prometheus.NewPedanticRegistry(), New(Options{HotNames: 3}) // it refuses what was not described
 	registry.MustRegister(m)
 	require.Empty(t, scrape(t, registry), "before there is an engine")
 
@@ -97,17 +97,18 @@ func TestAScrapeHasWhatTheEngineDid(t *testing.T) {
 	}
 	got := series(families)
 	for name, value := range map[string]float64{
-		"muxlock_acquired_total{kind=exclusive}":      1,
-		"muxlock_failed_attempts_total{result=taken}": 1,
-		"muxlock_releases_total{result=confirmed}":    1,
-		"muxlock_rounds_total{}":                      2,
-		"muxlock_round_requests_total{}":              2,
-		"muxlock_round_requests_max{}":                1,
-		"muxlock_wait_seconds{result=acquired}":       1,
-		"muxlock_wait_seconds{result=taken}":          1,
-		"muxlock_hold_seconds{}":                      1,
-		"muxlock_release_seconds{}":                   1,
-		"muxlock_build_info{version=(devel)}":         1,
+		"muxlock_acquired_total{kind=exclusive}":                     1,
+		"muxlock_failed_attempts_total{kind=exclusive,result=taken}": 1,
+		"muxlock_releases_total{result=confirmed}":                   1,
+		"muxlock_rounds_total{}":                                     2,
+		"muxlock_round_requests_total{}":                             2,
+		"muxlock_round_requests_max{}":                               1,
+		"muxlock_wait_seconds{result=acquired}":                      1,
+		"muxlock_wait_seconds{result=taken}":                         1,
+		"muxlock_hold_seconds{}":                                     1,
+		"muxlock_release_seconds{}":                                  1,
+		"muxlock_hot_acquired{name=invoice:42}":                      1,
+		"muxlock_build_info{version=(devel)}":                        1,
 	} {
 		require.Equal(t, value, got[name], name)
 	}

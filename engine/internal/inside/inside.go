@@ -38,6 +38,8 @@ type Engine struct {
 	Refusal func(pipeline.Outcome) error
 	// Holders returns a holder of each lease that the engine has under a key. Several readers may share one.
 	Holders func(key string) []Lock
+	// Snapshot returns at most so many leases, and as many names that somebody waits for.
+	Snapshot func(most int) Snapshot
 }
 
 // Pipe is a *pipeline.Pipeline, or several that package groups makes one of.

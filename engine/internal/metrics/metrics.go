@@ -3,21 +3,26 @@
 package metrics
 
 import (
+	"errors"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
+	"muxlock/pipeline"
 )
 
 // An Instrument is a metric as OpenTelemetry describes it.
 type Instrument struct {
-	Name  string
-	Unit  string // s, or in braces what is counted
-	Help  string
-	Kind  Kind
-	Label string // name of its one label; empty: none
+	Name   string
+	Unit   string // s, or in braces what is counted
+	Help   string
+	Kind   Kind
+	Labels []string
 }
 
 // Kind is how the values of an instrument behave.
@@ -60,34 +65,62 @@ var version = sync.OnceValue(func() string {
 	return "(devel)"
 })
 
-// StatsOf returns what the metrics of an engine show. Those of an Engine of groups leave the masters to each group's.
-func StatsOf(locks *engine.Engine) engine.Stats { return inside.Of(locks).Own().(engine.Stats) }
+// A Source is what is exported of an engine.
+type Source struct {
+	engine.Stats
+	ByWait, ByAcquires []engine.HotName
+}
+
+// StatsOf returns what an engine counts, and so many hot names. Of package groups, it leaves out what its groups count.
+func StatsOf(locks *engine.Engine, hot int) Source {
+	s := Source{Stats: inside.Of(locks).Own().(engine.Stats)}
+	if hot > 0 {
+		s.ByWait, s.ByAcquires = locks.HotNames()
+		s.ByWait, s.ByAcquires = s.ByWait[:min(hot, len(s.ByWait))], s.ByAcquires[:min(hot, len(s.ByAcquires))]
+	}
+	return s
+}
+
+// One returns a Source with one value of each instrument.
+func One(hot int) Source {
+	s := Source{Stats: engine.Stats{Masters: make([]engine.MasterStats, 1)}}
+	if hot > 0 {
+		s.ByWait, s.ByAcquires = make([]engine.HotName, 1), make([]engine.HotName, 1)
+	}
+	return s
+}
 
 // Each calls put with every value of s and, if the instrument has a label, the label's value.
-func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
+func Each(s Source, put func(i Instrument, value float64, labels ...string)) {
 	counter := func(name, unit, help string, n uint64) {
-		put(Instrument{name, unit, help, Counter, ""}, "", float64(n))
+		put(Instrument{name, unit, help, Counter, nil}, float64(n))
 	}
 	counters := func(name, unit, help string, parts ...part) {
 		for _, p := range parts {
-			put(Instrument{name, unit, help, Counter, "result"}, p.result, float64(p.n))
+			put(Instrument{name, unit, help, Counter, []string{"result"}}, float64(p.n), p.result)
 		}
 	}
 	now := func(name, unit, help string, n int) {
-		put(Instrument{name, unit, help, UpDown, ""}, "", float64(n))
+		put(Instrument{name, unit, help, UpDown, nil}, float64(n))
 	}
-	put(Instrument{"muxlock.build_info", "{build}", "1, with the version of muxlock as a label.", Gauge, "version"}, version(), 1)
+	put(Instrument{"muxlock.build_info", "{build}", "1, with the version of muxlock as a label.", Gauge, []string{"version"}}, 1, version())
 	locks := func(kind string, acquired uint64, held int) {
-		put(Instrument{"muxlock.acquired", "{lock}", "Locks given out.", Counter, "kind"}, kind, float64(acquired))
-		put(Instrument{"muxlock.held", "{lock}", "Locks that are held; one that ran out counts until its name or handle is next used.", UpDown, "kind"}, kind, float64(held))
+		put(Instrument{"muxlock.acquired", "{lock}", "Locks given out.", Counter, []string{"kind"}}, float64(acquired), kind)
+		put(Instrument{"muxlock.held", "{lock}", "Locks that are held; one that ran out counts until its name or handle is next used.", UpDown, []string{"kind"}}, float64(held), kind)
 	}
 	locks("exclusive", s.Acquired-s.AcquiredShared-s.AcquiredPermits, s.Held-s.HeldShared-s.HeldPermits)
 	locks("shared", s.AcquiredShared, s.HeldShared)
 	locks("permit", s.AcquiredPermits, s.HeldPermits)
-	counter("muxlock.lost", "{lock}", "Locks lost while they were held, also those that their Release found gone: work may go on unprotected. Alert on it.", s.Lost)
-	counters("muxlock.failed_attempts", "{attempt}", "Attempts at a lock that failed. Alert on no_quorum.",
-		part{"taken", s.Taken}, part{"split_vote", s.SplitVotes}, part{"no_quorum", s.NoQuorum},
-		part{"expired", s.Expired}, part{"denied", s.Denied})
+	by := func(name, unit, help, label string, all map[[2]string]uint64) {
+		if len(all) == 0 { // they are described before there is an engine
+			all = map[[2]string]uint64{{}: 0}
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+			put(Instrument{name, unit, help, Counter, []string{"kind", label}}, float64(all[key]), key[0], key[1])
+		}
+	}
+	by("muxlock.lost", "{lock}", "Locks lost while they were held, also those that their Release found gone: work may go on unprotected. Alert on it, but not on closed: the engine was.", "cause", s.LostBy)
+	by("muxlock.failed_attempts", "{attempt}", "Attempts at a lock that failed. Alert on no_quorum.", "result", s.FailedBy)
 	counter("muxlock.retries", "{attempt}", "Further attempts of an Acquire.", s.Retries)
 	counter("muxlock.fences_raised", "{attempt}", "Attempts that needed a second round trip for their fencing token.", s.FencesRaised)
 	counters("muxlock.releases", "{lock}", "Releases. not_confirmed: they go on being sent.",
@@ -99,22 +132,31 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 	now("muxlock.eroded", "{lock}", "Locks kept alive that a voting master lacks. Alert on it a minute after all vote.", s.Eroded)
 	counter("muxlock.healed", "{time}", "Times that a master which lacked a lock was given it again.", s.Healed)
 	now("muxlock.waiting", "{goroutine}", "Goroutines in line behind others of this process.", s.Waiting)
+	counter("muxlock.tracer_panics", "{panic}", "Panics of the Tracer's functions.", s.TracerPanics)
 	counter("muxlock.events_dropped", "{event}", "Events that Observer and Logger were too slow for.", s.EventsDropped)
 	counter("muxlock.rounds", "{round}", "Batches formed; each is sent to all masters that are up.", s.Rounds)
 	counter("muxlock.round_requests", "{request}", "Acquires, extends and releases in all batches.", s.Requests)
-	put(Instrument{"muxlock.round_requests_max", "{request}", "Requests in the largest batch since the start.", Gauge, ""}, "", float64(s.LargestRound))
+	put(Instrument{"muxlock.round_requests_max", "{request}", "Requests in the largest batch since the start.", Gauge, nil}, float64(s.LargestRound))
 	now("muxlock.queued_requests", "{request}", "Requests that wait for a round.", s.Queued)
 	counter("muxlock.overloaded", "{call}", "Acquires refused because the queue was full.", s.Overloaded)
 	for _, m := range s.Masters {
 		eachOf(m, put)
 	}
+	for _, n := range s.ByWait {
+		put(Instrument{"muxlock.hot.waited", "s", "Time that callers of this process waited for the name in the last five to ten minutes, together.", Gauge, []string{"name"}},
+			n.Waited.Seconds(), strings.ToValidUTF8(n.Name, "?"))
+	}
+	for _, n := range s.ByAcquires {
+		put(Instrument{"muxlock.hot.acquired", "{lock}", "Locks of the name that this process acquired in the last five to ten minutes.", Gauge, []string{"name"}},
+			float64(n.Acquires), strings.ToValidUTF8(n.Name, "?"))
+	}
 }
 
 // eachOf is Each for a master.
-func eachOf(m engine.MasterStats, put func(i Instrument, label string, value float64)) {
+func eachOf(m engine.MasterStats, put func(i Instrument, value float64, labels ...string)) {
 	address := strings.ToValidUTF8(m.Address, "?") // the path of a socket may be anything
 	value := func(kind Kind, name, unit, help string, v float64) {
-		put(Instrument{"muxlock.master." + name, unit, help, kind, "master"}, address, v)
+		put(Instrument{"muxlock.master." + name, unit, help, kind, []string{"master"}}, v, address)
 	}
 	counter := func(name, unit, help string, n uint64) { value(Counter, name, unit, help, float64(n)) }
 	now := func(name, unit, help string, n int) { value(UpDown, name, unit, help, float64(n)) }
@@ -122,11 +164,16 @@ func eachOf(m engine.MasterStats, put func(i Instrument, label string, value flo
 	now("up", "{master}", "1: it is sent rounds.", oneIf(m.Up))
 	// VotesFrom alone would not do: a member of another set does not vote, and has no time.
 	now("votes", "{master}", "1: it is up and votes on new locks. Alert when the next failure would leave no quorum.", oneIf(m.Up && m.Cause == nil))
-	from := 0.0
-	if !m.VotesFrom.IsZero() {
-		from = float64(m.VotesFrom.UnixMilli()) / 1000
+	now("needs_action", "{master}", "1: it does not vote until somebody acts: it is of another set, or too many members have lost their data. Alert on it.",
+		oneIf(errors.Is(m.Cause, engine.ErrConfigMismatch) || errors.Is(m.Cause, pipeline.ErrMembersLost)))
+	unix := func(t time.Time) float64 {
+		if t.IsZero() {
+			return 0
+		}
+		return float64(t.UnixMilli()) / 1000
 	}
-	value(Gauge, "votes_from_timestamp", "s", "Unix time at which it votes again after a restart; 0: it votes, or the time is not known.", from)
+	value(Gauge, "votes_from_timestamp", "s", "Unix time at which it votes again after a restart; 0: it votes, or the time is not known.", unix(m.VotesFrom))
+	value(Gauge, "since_timestamp", "s", "Unix time since when it is up, or away, and votes, or does not.", unix(m.Since))
 	counter("set_aside", "{time}", "Times that it was set aside, for being silent or away.", m.SetAside)
 	value(Gauge, "round_trip", "s", "Least time that it took lately to answer a few requests.", m.RoundTrip.Seconds())
 	value(Gauge, "window", "{write}", "Writes that may be under way to it at once.", float64(m.Window))

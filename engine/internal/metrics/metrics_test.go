@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,8 +18,9 @@ import (
 func values(t *testing.T, s engine.Stats) map[[2]string]float64 {
 	t.Helper()
 	all := make(map[[2]string]float64)
-	Each(s, func(i Instrument, label string, value float64) {
-		at := [2]string{i.Name, label}
+	Each(Source{Stats: s}, func(i Instrument, value float64, labels ...string) {
+		require.Len(t, labels, len(i.Labels), i.Name)
+		at := [2]string{i.Name, strings.Join(labels, ",")}
 		require.NotContains(t, all, at, "exported once")
 		all[at] = value
 	})
@@ -39,13 +42,15 @@ func TestEveryFieldOfStatsIsExported(t *testing.T) {
 			*v = !*v
 		case *string:
 			*v += "0"
+		case *map[[2]string]uint64:
+			*v = map[[2]string]uint64{{"shared", "expired"}: 1}
 		default:
 			value.Set(reflect.ValueOf(1).Convert(value.Type()))
 		}
 		require.False(t, maps.Equal(nothing, values(t, *of)), "%s has no metric", field.Name)
 	}
 	for i, field := range reflect.VisibleFields(reflect.TypeFor[engine.Stats]()) {
-		if field.Name != "Masters" {
+		if !slices.Contains([]string{"Masters", "Lost", "Taken", "SplitVotes", "NoQuorum", "Denied", "Expired"}, field.Name) { // sums, but for Masters
 			s := stats()
 			check(field, reflect.ValueOf(&s).Elem().Field(i), &s)
 		}
@@ -65,7 +70,7 @@ func TestKindsOfLocksSumUpToAllOfThem(t *testing.T) {
 
 func TestInstrumentsAreDescribedAndKeepTheirDescription(t *testing.T) {
 	seen := make(map[string]Instrument)
-	check := func(i Instrument, _ string, _ float64) {
+	check := func(i Instrument, _ float64, _ ...string) {
 		require.Regexp(t, `^muxlock(\.[a-z]+(_[a-z]+)*)+$`, i.Name)
 		require.Regexp(t, `^(s|\{[a-z]+\})$`, i.Unit, i.Name)
 		require.NotEmpty(t, i.Help, i.Name)
@@ -74,10 +79,10 @@ func TestInstrumentsAreDescribedAndKeepTheirDescription(t *testing.T) {
 		}
 		seen[i.Name] = i
 	}
-	Each(engine.Stats{Masters: make([]engine.MasterStats, 2)}, check)
+	Each(Source{Stats: engine.Stats{Masters: make([]engine.MasterStats, 2)}, ByWait: make([]engine.HotName, 1), ByAcquires: make([]engine.HotName, 1)}, check)
 	for _, i := range []Instrument{Wait, Hold, Release} {
 		require.NotContains(t, seen, i.Name)
-		check(i, "", 0)
+		check(i, 0)
 	}
 }
 

@@ -30,7 +30,7 @@ func Observer(class func(name string) string, wait func(s float64, result string
 			wait(d.Seconds(), "acquired", c.label(name)...)
 		},
 		NotAcquired: func(name string, d time.Duration, _ int, err error) {
-			wait(d.Seconds(), result(err), c.label(name)...)
+			wait(d.Seconds(), Result(err), c.label(name)...)
 		},
 		Released: func(name string, d time.Duration, _ bool, _ error) {
 			hold(d.Seconds(), c.label(name)...)
@@ -41,9 +41,9 @@ func Observer(class func(name string) string, wait func(s float64, result string
 	}
 }
 
-// result returns the label of an acquire's error: that of its last attempt, if it made one. The order
+// Result returns the label of an acquire's error: that of its last attempt, if it made one. The order
 // matters: an attempt's causes, and errors joined to it, match only later entries.
-func result(err error) string {
+func Result(err error) string {
 	for _, r := range []struct {
 		err  error
 		name string
@@ -54,6 +54,8 @@ func result(err error) string {
 		{engine.ErrDenied, "denied"},
 		{engine.ErrOverloaded, "overloaded"},
 		{engine.ErrClosed, "closed"},
+		{engine.ErrNotHeld, "not_held"},
+		{engine.ErrInvalid, "invalid"},
 		{context.Canceled, "ctx_ended"},
 		{context.DeadlineExceeded, "ctx_ended"},
 	} {
@@ -90,4 +92,15 @@ func (c *classes) label(name string) []string {
 	}
 	c.seen[class] = true
 	return []string{class}
+}
+
+// LossCause returns the label of why a lock was lost.
+func LossCause(err error) string {
+	switch {
+	case errors.Is(err, engine.ErrClosed):
+		return "closed"
+	case errors.Is(err, engine.ErrNotHeld):
+		return "not_held"
+	}
+	return "expired"
 }

@@ -31,7 +31,7 @@ func TestAFailedCallCountsAsWhatItsLastAttemptEndedWith(t *testing.T) {
 		{context.DeadlineExceeded, "ctx_ended"},
 		{errors.New("what no version has returned so far"), "other"},
 	} {
-		require.Equal(t, c.want, result(c.err), c.err)
+		require.Equal(t, c.want, Result(c.err), c.err)
 	}
 }
 

@@ -3,6 +3,12 @@ package turn
 // First returns the waiter who is next; nil: nobody waits.
 func (q *Queue[L, P]) First() *Waiter[P] { return q.first }
 
+// Waiting yields the waiters in their order.
+func (q *Queue[L, P]) Waiting(yield func(*Waiter[P]) bool) {
+	for w := q.first; w != nil && yield(w); w = w.next {
+	}
+}
+
 // Wait puts a waiter at the end of the queue.
 func (q *Queue[L, P]) Wait(w *Waiter[P]) {
 	w.queued, w.prev = true, q.last

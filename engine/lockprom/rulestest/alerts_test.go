@@ -198,7 +198,7 @@ func TestAMasterOfAnotherSetIsNoSpareOne(t *testing.T) {
 	for range 6 {
 		p.scrape(t, locks.registry)
 	}
-	require.Equal(t, []string{"MuxlockNoSpareMaster"}, p.firing(t))
+	require.Equal(t, []string{"MuxlockNoSpareMaster", "MuxlockMasterNeedsAction"}, p.firing(t))
 	require.True(t, locks.Stats().Masters[2].Up)
 }
 

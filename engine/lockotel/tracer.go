@@ -1,0 +1,127 @@
+package lockotel
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"muxlock/engine"
+	"muxlock/engine/internal/metrics"
+)
+
+// TraceOptions of NewTracer; all may be left out.
+type TraceOptions struct {
+	// Name maps the name of a lock to the attribute muxlock.name. Default nil: no such attribute. Whoever reads traces sees
+	// what it returns.
+	Name func(name string) string
+}
+
+// NewTracer returns the Config.Tracer that puts spans into the traces of callers. All are internal spans:
+//
+//	muxlock.acquire  from the call of an acquire, of any verb and kind, to its end
+//	muxlock.hold     fn of Do, TryDo, DoShared, DoPermit, DoAll or Lead; fn's ctx has it. Events: lost, renewal failed
+//	muxlock.release  a Release that asked the masters
+//
+// There is no convention for locks. So attributes begin with muxlock: kind; outcome (acquired, taken, no_quorum, expired,
+// denied, overloaded, closed, not_held, invalid, ctx_ended, other); attempts; got (asked, handed over, passed on, joined);
+// masters.granted, masters.refused and masters.unanswered; unanswered, their addresses; holder and in_line: who was
+// last seen to have the name, and how many stood in line before the caller, if an answer said so; names and locks, how many were wanted and locked.
+// error.type is the outcome of a call that failed. The status is Error then, but not for taken: somebody else has the lock.
+// No attribute has the text of an error, which may have names.
+func NewTracer(tracer trace.Tracer, opts TraceOptions) *engine.Tracer {
+	t := tracing{tracer, opts.Name}
+	return &engine.Tracer{Acquired: t.acquired, Holding: t.holding, Released: t.released}
+}
+
+type tracing struct {
+	tracer trace.Tracer
+	name   func(string) string
+}
+
+func (t tracing) start(ctx context.Context, span string, of *engine.Traced) (context.Context, trace.Span) {
+	return t.tracer.Start(ctx, span, trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(of.Begin))
+}
+
+func (t tracing) acquired(ctx context.Context, of *engine.Traced) {
+	_, span := t.start(ctx, "muxlock.acquire", of)
+	if span.IsRecording() {
+		span.SetAttributes(t.common(of)...)
+		span.SetAttributes(
+			attribute.Int("muxlock.attempts", of.Attempts), attribute.Int("muxlock.locks", of.Locks),
+			attribute.Int("muxlock.masters.granted", of.Granted), attribute.Int("muxlock.masters.refused", of.Refused), attribute.Int("muxlock.masters.unanswered", of.Unknown))
+		if of.Got != "" {
+			span.SetAttributes(attribute.String("muxlock.got", of.Got))
+		}
+		var unanswered []string
+		for _, m := range of.Causes {
+			unanswered = append(unanswered, m.Master)
+		}
+		if unanswered != nil {
+			span.SetAttributes(attribute.StringSlice("muxlock.unanswered", unanswered))
+		}
+		if of.Holder != "" {
+			span.SetAttributes(attribute.String("muxlock.holder", of.Holder), attribute.Int("muxlock.in_line", of.InLine))
+		}
+		judge(span, of.Err, "acquired")
+	}
+	span.End(trace.WithTimestamp(of.End))
+}
+
+func (t tracing) holding(ctx context.Context, of *engine.Traced) (context.Context, func(*engine.Traced)) {
+	ctx, span := t.start(ctx, "muxlock.hold", of)
+	if !span.IsRecording() {
+		return ctx, nil
+	}
+	span.SetAttributes(t.common(of)...)
+	return ctx, func(of *engine.Traced) {
+		for _, e := range of.Events {
+			what, why := "renewal failed", metrics.Result(e.Err)
+			if errors.Is(e.Err, engine.ErrLost) {
+				what, why = "lost", metrics.LossCause(e.Err)
+			}
+			span.AddEvent(what, trace.WithTimestamp(e.At), trace.WithAttributes(attribute.String("error.type", why)))
+		}
+		if of.Err != nil {
+			span.SetAttributes(attribute.String("error.type", "fn"))
+			span.SetStatus(codes.Error, "")
+		}
+		span.End(trace.WithTimestamp(of.End))
+	}
+}
+
+func (t tracing) released(ctx context.Context, of *engine.Traced) {
+	_, span := t.start(ctx, "muxlock.release", of)
+	if span.IsRecording() {
+		span.SetAttributes(t.common(of)...)
+		judge(span, of.Err, "released")
+	}
+	span.End(trace.WithTimestamp(of.End))
+}
+
+// common returns the attributes of all spans.
+func (t tracing) common(of *engine.Traced) []attribute.KeyValue {
+	all := []attribute.KeyValue{attribute.String("muxlock.kind", of.Kind)}
+	switch {
+	case len(of.Names) > 1:
+		all = append(all, attribute.Int("muxlock.names", len(of.Names)))
+	case t.name != nil && len(of.Names) == 1:
+		all = append(all, attribute.String("muxlock.name", t.name(of.Names[0])))
+	}
+	return all
+}
+
+// judge sets the outcome of a call.
+func judge(span trace.Span, err error, done string) {
+	outcome := done
+	if err != nil {
+		outcome = metrics.Result(err)
+		span.SetAttributes(attribute.String("error.type", outcome))
+	}
+	span.SetAttributes(attribute.String("muxlock.outcome", outcome))
+	if err != nil && !errors.Is(err, engine.ErrTaken) {
+		span.SetStatus(codes.Error, "")
+	}
+}

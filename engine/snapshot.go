@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+
+	"muxlock/engine/internal/inside"
+	"muxlock/internal/clock"
+	"muxlock/internal/fencing"
+)
+
+// What package lockdebug shows.
+
+// mostLosses is how many losses are kept.
+const mostLosses = 32
+
+// A lossLog has the last losses.
+type lossLog struct {
+	mu  sync.Mutex // guards all; a leaf
+	all []inside.Lost
+}
+
+func (s *lossLog) add(l inside.Lost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all[max(0, len(s.all)+1-mostLosses):], l)
+}
+
+// snapshot has at most most leases and names. It locks one shard after the other.
+func (e *Engine) snapshot(most int) (all inside.Snapshot) {
+	for i := range e.names.shards {
+		s := &e.names.shards[i]
+		s.mu.Lock()
+		now := clock.Now()
+		for _, n := range s.states {
+			e.showLocked(&all, n, most, now)
+		}
+		s.unlock()
+	}
+	e.record.losses.mu.Lock()
+	defer e.record.losses.mu.Unlock()
+	all.Lost = slices.Clone(e.record.losses.all)
+	return all
+}
+
+func (e *Engine) showLocked(all *inside.Snapshot, n *nameState, most int, now clock.Instant) {
+	for _, l := range append(slices.Clone(n.Apart), n.Lease) {
+		if l == nil || len(l.holders) == 0 || l.term.Ended {
+			continue
+		}
+		if all.HeldAll++; len(all.Held) < most {
+			all.Held = append(all.Held, l.shownLocked(now))
+		}
+	}
+	waited := inside.Waited{Asks: n.Asks, Here: n.Lease != nil}
+	var longest clock.Instant
+	for w := range n.Waiting {
+		if waited.Waiting++; longest.IsZero() || w.Since.Before(longest) {
+			longest, waited.Kind = w.Since, kinds[w.Of.kind].name
+		}
+	}
+	if waited.Waiting == 0 && !waited.Asks {
+		return
+	}
+	if all.WaitAll++; len(all.Waited) < most {
+		waited.Name = e.cfg.nameOf(n.name)
+		if waited.Waiting > 0 {
+			waited.Since = longest.Time(now)
+		}
+		all.Waited = append(all.Waited, waited)
+	}
+}
+
+func (l *lease) shownLocked(now clock.Instant) inside.Held {
+	first := l.holders[0]
+	slot, _ := inside.SlotOf(l.name)
+	return inside.Held{
+		Name: l.e.cfg.nameOf(l.name), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: first.since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
+		HeldOn: int(l.heldOn.Load()), Masters: l.e.masters.number, Fence: fencing.Fence(l.fencing, int(l.term.HandOvers)), HandOvers: int(l.term.HandOvers),
+	}
+}
