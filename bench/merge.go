@@ -38,6 +38,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Valid:        Valid{OK: true, Reasons: []Reason{}},
 		ErrorSamples: append([]string{}, seen.texts...),
 		History:      all.History,
+		HotNames:     hottest(all.HotNames, cfg.KeyPrefix),
 	}
 	if cfg.Kept > 0 {
 		res.Kept = &all.Kept

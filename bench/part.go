@@ -40,6 +40,7 @@ type figures struct {
 	Overlaps              most // of all processes so far, as the next
 	FenceViolations       most
 	History               []Event
+	HotNames              []HotName
 	ErrorSamples          []string
 	Why                   string // from samples.why
 }

@@ -29,8 +29,9 @@ type Result struct {
 	Latency        Latencies `json:"latency"`
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
-	Holding        *Holding  `json:"holding,omitempty"` // op hold only
-	Kept           *Kept     `json:"kept,omitempty"`    // only with Config.Kept
+	Holding        *Holding  `json:"holding,omitempty"`   // op hold only
+	Kept           *Kept     `json:"kept,omitempty"`      // only with Config.Kept
+	HotNames       []HotName `json:"hot_names,omitempty"` // the hottest first; of shared names, and of lockers that know them
 	Client         Client    `json:"client"`
 	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: not probed
 	Probe          *Probe    `json:"probe,omitempty"`

@@ -92,6 +92,9 @@ func (r *runner) drive(ctx context.Context) *Part {
 	measured := r.phase.Swap(draining) == measuring
 	to := r.now()
 	part.Counts = countsOf(r.locker).since(counted)
+	if hot, ok := r.locker.(HotNamer); ok && r.cfg.workload() == Contended {
+		part.HotNames = hot.HotNames()
+	}
 	if r.pacer != nil {
 		part.Growing = r.pacer.end(to)
 	}

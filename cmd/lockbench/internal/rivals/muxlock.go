@@ -185,6 +185,15 @@ func (l muxlock) Counts() bench.Counts {
 	return bench.Counts{Rounds: s.Rounds, Commands: s.Requests, LateQuorum: s.Expired, FenceSecondTrips: s.FencesRaised}
 }
 
+// HotNames returns those that were waited for longest.
+func (l muxlock) HotNames() (names []bench.HotName) {
+	waited, _ := l.Engine.HotNames()
+	for _, n := range waited {
+		names = append(names, bench.HotName{Name: n.Name, Acquired: int64(n.Acquires), WaitedNs: int64(n.Waited)})
+	}
+	return names
+}
+
 func (l muxlock) Allowance(ttl time.Duration) time.Duration {
 	return redlock.DriftAllowance(ttl, redlock.DefaultDrift)
 }

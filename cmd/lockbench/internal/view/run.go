@@ -80,6 +80,11 @@ func (b *Blocks) result(r *bench.Result, latencies Table, traits map[string]Trai
 	}
 	b.Line("client: %s", clientText(r))
 	b.fairness(r)
+	var hot facts
+	for _, n := range r.HotNames[:min(len(r.HotNames), 3)] {
+		hot.add(true, "%s (acquired %s, waited for %s)", n.Name, units.Number(n.Acquired), ns(n.WaitedNs))
+	}
+	b.when(len(hot) > 0 && r.Keys > 1, "names waited for longest, by all callers together:  %s", hot.text())
 	if k := r.Kept; k != nil {
 		b.Line("kept locks %s, lost %s, %s of them while their process stood still", units.Number(k.Held), units.Number(k.Lost), units.Number(k.Stopped))
 	}
