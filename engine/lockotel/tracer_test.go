@@ -28,7 +28,7 @@ func spans(t *testing.T, opts ...sdk.TracerProviderOption) (trace.Tracer, *trace
 func attributes(of []attribute.KeyValue) map[string]string {
 	all := make(map[string]string)
 	for _, a := range of {
-		all[string(a.Key)] = a.Value.Emit()
+		all[string(a.Key)] = a.Value.String()
 	}
 	return all
 }
