@@ -29,7 +29,7 @@ func process() engine.Measurements {
 		Acquires: engine.Durations{Count: 7,
 			Buckets: []engine.Bucket{{Most: 0, Count: 1}, {Most: 10, Count: 2}, {Most: 20, Count: 4}},
 			Longest: []engine.Moment{{At: 1, Took: 20}, {At: 2, Took: 11}, {At: 3, Took: 10}}},
-		Holds:        engine.Durations{Count: 2, Buckets: []engine.Bucket{{Most: 30, Count: 2}}},
+		Holds:        engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 30, Count: 1}}},
 		RenewedHolds: engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 50, Count: 1}}}, Renewed: 3,
 		Pauses: engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 8, Count: 1}}, Longest: []engine.Moment{{At: 5, Took: 7}}},
 	}
@@ -41,12 +41,13 @@ func TestProcessHasItsLongestTimesAndTheOthersAsTheirBuckets(t *testing.T) {
 	require.Equal(t, sizing.Measured{
 		Masters: 3, Fencing: true, MaxTTL: time.Hour, LongestTTL: time.Minute, Watched: time.Minute, Pauses: []sizing.Moment{{At: 5, Took: 7}},
 		Acquires: sizing.Count([]time.Duration{0, 10, 11, 20}, []int64{1, 2, 1, 3}, 0), HandOvers: sizing.Count(nil, nil, 0),
-		Holds: sizing.Count([]time.Duration{30}, []int64{2}, 2), Renewed: sizing.Count([]time.Duration{50}, nil, 2), // four of seven are not released
+		Holds: sizing.Count([]time.Duration{30}, nil, 3), Renewed: sizing.Count([]time.Duration{50}, nil, 2), // five of seven are not released
 	}, m)
-	p.HandOvers = engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 300, Count: 1}}}
+	p.Holds, p.HandOvers = engine.Durations{}, engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: 300, Count: 1}}}
 	m = measured(t, p)
 	require.True(t, m.Shared)
 	require.Equal(t, sizing.Count([]time.Duration{300}, nil, 0), m.HandOvers)
+	require.True(t, m.Holds.Empty(), "a lock that is not released says nothing without others")
 }
 
 // A hold that a pause made longer is as long as the work in it, since Size adds pauses to it.
@@ -114,7 +115,7 @@ func TestFileOfAProcessIsReadIfItIsOneAndUndamaged(t *testing.T) {
 		"it has no masters or no span_ns":    func(p *engine.Measurements) { p.Span = 0 },
 		"is damaged: it has no masters":      func(p *engine.Measurements) { p.Masters = nil },
 		"acquires have buckets out of order": func(p *engine.Measurements) { p.Acquires.Buckets[1].Most = 0 },
-		"holds have a count of 3, and 2":     func(p *engine.Measurements) { p.Holds.Count = 3 },
+		"holds have a count of 3, and 1":     func(p *engine.Measurements) { p.Holds.Count = 3 },
 		"renewed holds have buckets out of order, or with a ": func(p *engine.Measurements) {
 			p.Holds, p.RenewedHolds = p.RenewedHolds, engine.Durations{Buckets: []engine.Bucket{{Most: 1, Count: -1}}}
 		},
