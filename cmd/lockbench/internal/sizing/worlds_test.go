@@ -99,7 +99,7 @@ var (
 		{name: "an hour, a majority away, rto too short", hold: anHour, kept: true, stalls: mostAway, rto: time.Second, want: "TOO SHORT"},
 		{name: "an hour, far, all stall", hold: anHour, kept: true, stalls: ofAll, way: distant},
 		{name: "an hour, a majority away for long", hold: anHour, kept: true, stalls: []stalls{{every: 6 * time.Minute, lasts: 25 * time.Second, who: []int{0, 2}}},
-			watched: 20 * time.Minute, rto: 5 * time.Minute, fencing: true, want: "First set MaxTTL 100s (now 30s)"},
+			watched: 20 * time.Minute, rto: 5 * time.Minute, fencing: true, want: "MaxTTL grows from 30s to 100s: first set the masters M up again."},
 	}
 )
 

@@ -80,13 +80,14 @@ func (b *Blocks) settings(a *result.Advice) {
 	allows := either(a.Ask.RTO > 0, "--rto allows "+units.Exact(a.Ask.RTO), "see --rto")
 	b.Line("A crashed holder or leader blocks others for up to %s (%s).", upTo(a.Blocks), allows)
 	b.when(a.Longest > c.TTL, "Some calls ask for a ttl of up to %s: crashed, they block for that long.", units.Exact(a.Longest))
-	if c.MaxTTL > a.InUse {
+	switch longer := c.MaxTTL > a.InUse; {
+	case longer && c.Fencing: // a set refuses clients with another MaxTTL
+		b.bad("MaxTTL grows from %s to %s: first set the masters M up again.", units.Exact(a.InUse), units.Exact(c.MaxTTL))
+		b.bad("FENCE is the largest fence of any resource:")
+		b.bad("  muxlock masters init --masters M --max-ttl %s --recover --above FENCE", units.Exact(c.MaxTTL))
+		b.bad("Then restart all clients with MaxTTL %s: without it they get no locks.", units.Exact(c.MaxTTL))
+	case longer:
 		b.bad("First set MaxTTL %s (now %s) in every process that uses these masters.", units.Exact(c.MaxTTL), units.Exact(a.InUse))
-		if c.Fencing {
-			b.bad("Then set the masters M up again; FENCE is the largest fence of any resource:")
-			b.bad("  muxlock masters init --masters M --max-ttl %s --recover --above FENCE", units.Exact(c.MaxTTL))
-			b.bad("Then restart all clients.")
-		}
 	}
 }
 

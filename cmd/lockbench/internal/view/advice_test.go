@@ -189,7 +189,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
 			want: "MaxTTL          100s  raised; a restarted master votes after 102.01s\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
-			want: "First set MaxTTL 100s (now 30s) in every process that uses these masters.\nThen set the masters M up again; FENCE is the largest fence of any resource:\n  muxlock masters init --masters M --max-ttl 100s --recover --above FENCE\nThen restart all clients.\n"},
+			want: "MaxTTL grows from 30s to 100s: first set the masters M up again.\nFENCE is the largest fence of any resource:\n  muxlock masters init --masters M --max-ttl 100s --recover --above FENCE\nThen restart all clients with MaxTTL 100s: without it they get no locks.\n"},
 	} {
 		text := advised(t, c.m, c.hold, c.rto, c.pause)
 		require.Contains(t, text, c.want)
