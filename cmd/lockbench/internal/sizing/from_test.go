@@ -115,6 +115,9 @@ func TestDoubtsAboutAResultAreSaid(t *testing.T) {
 	require.Empty(t, m.Notes)
 	require.Equal(t, "2 holders overlapped or had a fence that did not grow", of(func(r *bench.Result) { r.Safety = bench.Safety{Overlaps: 1, FenceViolations: 1} }).Invalid)
 	require.Equal(t, "why; and why", of(func(r *bench.Result) { r.Valid.Reasons = []bench.Reason{{Kind: "why"}, {Kind: "and why"}} }).Invalid)
+	for end, notes := range map[int64]int{58: 0, 60: 1} {
+		require.Len(t, of(func(r *bench.Result) { r.Probe = &bench.Probe{Slow: []bench.Peak{{AtNs: (end - 1) * 1e9, Ns: -1e9}}} }).Notes, notes, "no quorum until then")
+	}
 	require.Equal(t, []string{
 		"master a did not answer some probes", "master b did not answer some probes",
 	}, of(func(r *bench.Result) {

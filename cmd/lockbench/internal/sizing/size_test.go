@@ -277,6 +277,20 @@ func TestTheReplayLosesWhatMeetsAPauseThatIsTooLong(t *testing.T) {
 	require.InDelta(t, 0.25*replays, s.Lost, replays/1000, "a renewed one meets it within its hold")
 	require.EqualValues(t, replays, Size(m, holding(time.Hour, 2500*ms)).Lost)
 	require.Zero(t, Size(m, holding(5*time.Second, 10*time.Second)).Lost)
+	m = quiet()
+	m.Holds, m.Renewed = Count([]time.Duration{ms}, []int64{1000}, 20), Count([]time.Duration{time.Hour}, []int64{100}, 0)
+	require.InDelta(t, replays*20.0/1120, Size(m, Ask{}).Lost, 1, "those that were not released, and none that was renewed")
+}
+
+func TestAnAttemptIsAProbeOrAnAcquireWhereProbesAreTooFew(t *testing.T) {
+	m := quiet()
+	m.Rounds, m.Pauses, m.Acquires = m.Rounds[:few], []Moment{{Took: ms / 2}}, Count([]time.Duration{7 * ms}, nil, 0)
+	require.EqualValues(t, few, m.attempts().n)
+	require.Equal(t, ms/2, m.attempts().took[0], "without the pause in it")
+	m.Rounds = m.Rounds[1:]
+	require.Equal(t, m.Acquires, m.attempts())
+	m.Acquires = Times{}
+	require.EqualValues(t, few-1, m.attempts().n)
 }
 
 func TestBoundsAreOnWhatWasNotSeen(t *testing.T) {
