@@ -63,6 +63,7 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, patient bool, kind kind) (*Lock, error) {
 	c := e.newContender(most, patient, kind)
+	c.trace = e.traced(ctx, kind)
 	lock, err := c.acquire(ctx, name, ttl)
 	if err != nil && !kinds[kind].Shared {
 		err = e.nested(ctx, err, c.name)

@@ -28,7 +28,7 @@ import (
 // when too few answered; ErrExpired when they did too late to leave validity; ErrDenied; ErrInvalid;
 // ErrClosed; ctx's error. The lock is not released then, and some masters may have extended it.
 func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
-	t := e.traced(adopted)
+	t := e.traced(ctx, adopted)
 	lock, err := e.adopt(ctx, name, value, ttl)
 	if t != nil {
 		e.traceAcquire(ctx, t, 1, err, []string{name}, lock)

@@ -44,7 +44,7 @@ type others struct {
 // newContender returns a contender that makes at most most attempts; 0 = no limit.
 func (e *Engine) newContender(most int, patient bool, kind kind) contender {
 	return contender{
-		e: e, kind: kind, patient: patient, trace: e.traced(kind),
+		e: e, kind: kind, patient: patient,
 		tries: attempts{drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit},
 	}
 }

@@ -28,7 +28,7 @@ type Result struct {
 //
 // Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
-	t := e.traced(exclusive)
+	t := e.traced(ctx, exclusive)
 	results := e.acquireMany(ctx, names, ttl)
 	if t != nil {
 		var errs []error

@@ -48,6 +48,7 @@ const firstAsked = 8
 
 func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, patient bool) (*Lock, error) {
 	p := permitContender{contender: e.newContender(most, patient, permit), limit: limit}
+	p.contender.trace = e.traced(ctx, permit)
 	lock, err := p.acquire(ctx, name, limit, ttl)
 	if c := &p.contender; c.trace != nil {
 		e.traceAcquire(ctx, c.trace, c.tries.made, err, []string{name}, lock)

@@ -42,7 +42,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	}
 	out, err := e.masters.at(req.Name).Do(ctx, req)
 	err = r.end(ctx, &req, &out, err)
-	if e.tracesReleases() {
+	if e.cfg.Tracer != nil {
 		e.traceRelease(ctx, r.began, err, kinds[l.lease.kind].name, l.Name())
 	}
 	return err
@@ -152,7 +152,7 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 		errs[index[i]] = releases[index[i]].end(ctx, &reqs[i], out, err)
 	})
 	err := cmp.Or(errs...)
-	if len(reqs) > 0 && e.tracesReleases() {
+	if len(reqs) > 0 && e.cfg.Tracer != nil {
 		names := make([]string, len(reqs))
 		for i, req := range reqs {
 			names[i] = e.cfg.nameOf(req.Name)

@@ -33,6 +33,7 @@ type setContender struct {
 
 func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, patient bool) ([]*Lock, error) {
 	s := setContender{contender: e.newContender(most, patient, ofSet)}
+	s.contender.trace = e.traced(ctx, ofSet)
 	locks, err := s.acquire(ctx, names, ttl)
 	if err != nil {
 		err = e.nested(ctx, err, s.keys...)

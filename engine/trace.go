@@ -18,6 +18,8 @@ import (
 // waits for it, and nobody else does: locks that were acquired are kept alive until Acquired returns. A function that panics
 // is counted in Stats.TracerPanics, and the call goes on.
 type Tracer struct {
+	// Wants reports whether a call is told of: not the one under a trace that is not sampled, say. nil: each is.
+	Wants func(ctx context.Context) bool
 	// Acquired: an acquire ended, with a lock or without. A call for several names is one.
 	Acquired func(ctx context.Context, t *Traced)
 	// Holding: Do, TryDo, DoShared, DoPermit, DoAll or Lead is about to run fn, whose ctx will come from within. It calls ended
@@ -86,9 +88,21 @@ func (r *record) call(f func()) {
 	f()
 }
 
+// tracer returns the Tracer if it wants to be told of a call under ctx.
+func (e *Engine) tracer(ctx context.Context) (t *Tracer) {
+	if t = e.cfg.Tracer; t == nil || t.Wants == nil {
+		return t
+	}
+	wants := false
+	if e.record.call(func() { wants = t.Wants(ctx) }); !wants {
+		return nil
+	}
+	return t
+}
+
 // traced returns what the Tracer will be told of an acquire; nil: nothing.
-func (e *Engine) traced(kind kind) *Traced {
-	if e.cfg.Tracer == nil || e.cfg.Tracer.Acquired == nil {
+func (e *Engine) traced(ctx context.Context, kind kind) *Traced {
+	if t := e.tracer(ctx); t == nil || t.Acquired == nil {
 		return nil
 	}
 	return &Traced{Kind: kinds[kind].name, Begin: time.Now()}
@@ -144,18 +158,19 @@ func (l *Lock) keepNoLonger() {
 
 // traceRelease tells the Tracer that the masters were asked to release locks.
 func (e *Engine) traceRelease(ctx context.Context, begin clock.Instant, err error, kind string, names ...string) {
+	if t := e.tracer(ctx); t == nil || t.Released == nil {
+		return
+	}
 	now := clock.Now()
 	t := &Traced{Names: names, Kind: kind, Begin: begin.Time(now), End: now.Time(now), Err: err}
 	e.record.call(func() { e.cfg.Tracer.Released(ctx, t) })
 }
 
-func (e *Engine) tracesReleases() bool { return e.cfg.Tracer != nil && e.cfg.Tracer.Released != nil }
-
 // traceHold tells the Tracer that a hold begins. It returns the ctx to hold with, and a function that tells of the end; nil: the
 // Tracer need not know.
 func traceHold(ctx context.Context, locks []*Lock) (context.Context, func(err error, end time.Time)) {
 	e := locks[0].lease.e
-	if e.cfg.Tracer == nil || e.cfg.Tracer.Holding == nil {
+	if t := e.tracer(ctx); t == nil || t.Holding == nil {
 		return ctx, nil
 	}
 	t := Traced{Kind: kinds[locks[0].lease.kind].name, Begin: time.Now()}

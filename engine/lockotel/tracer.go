@@ -30,10 +30,10 @@ type TraceOptions struct {
 // masters.granted, masters.refused and masters.unanswered; unanswered, their addresses; holder and in_line: who was
 // last seen to have the name, and how many stood in line before the caller, if an answer said so; names and locks, how many were wanted and locked.
 // error.type is the outcome of a call that failed. The status is Error then, but not for taken: somebody else has the lock.
-// No attribute has the text of an error, which may have names.
+// No attribute has the text of an error, which may have names. A caller whose own span is not sampled gets none.
 func NewTracer(tracer trace.Tracer, opts TraceOptions) *engine.Tracer {
 	t := tracing{tracer, opts.Name}
-	return &engine.Tracer{Acquired: t.acquired, Holding: t.holding, Released: t.released}
+	return &engine.Tracer{Wants: t.wants, Acquired: t.acquired, Holding: t.holding, Released: t.released}
 }
 
 type tracing struct {
@@ -45,27 +45,32 @@ func (t tracing) start(ctx context.Context, span string, of *engine.Traced) (con
 	return t.tracer.Start(ctx, span, trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(of.Begin))
 }
 
+// wants reports whether ctx has a span that is recorded, or none. Under a span that is not sampled none is made.
+func (t tracing) wants(ctx context.Context) bool {
+	span := trace.SpanFromContext(ctx)
+	return span.IsRecording() || !span.SpanContext().IsValid()
+}
+
 func (t tracing) acquired(ctx context.Context, of *engine.Traced) {
 	_, span := t.start(ctx, "muxlock.acquire", of)
 	if span.IsRecording() {
-		span.SetAttributes(t.common(of)...)
-		span.SetAttributes(
+		all := append(t.judged(span, of, "acquired"),
 			attribute.Int("muxlock.attempts", of.Attempts), attribute.Int("muxlock.locks", of.Locks),
 			attribute.Int("muxlock.masters.granted", of.Granted), attribute.Int("muxlock.masters.refused", of.Refused), attribute.Int("muxlock.masters.unanswered", of.Unknown))
 		if of.Got != "" {
-			span.SetAttributes(attribute.String("muxlock.got", of.Got))
+			all = append(all, attribute.String("muxlock.got", of.Got))
 		}
 		var unanswered []string
 		for _, m := range of.Causes {
 			unanswered = append(unanswered, m.Master)
 		}
 		if unanswered != nil {
-			span.SetAttributes(attribute.StringSlice("muxlock.unanswered", unanswered))
+			all = append(all, attribute.StringSlice("muxlock.unanswered", unanswered))
 		}
 		if of.Holder != "" {
-			span.SetAttributes(attribute.String("muxlock.holder", of.Holder), attribute.Int("muxlock.in_line", of.InLine))
+			all = append(all, attribute.String("muxlock.holder", of.Holder), attribute.Int("muxlock.in_line", of.InLine))
 		}
-		judge(span, of.Err, "acquired")
+		span.SetAttributes(all...)
 	}
 	span.End(trace.WithTimestamp(of.End))
 }
@@ -95,15 +100,14 @@ func (t tracing) holding(ctx context.Context, of *engine.Traced) (context.Contex
 func (t tracing) released(ctx context.Context, of *engine.Traced) {
 	_, span := t.start(ctx, "muxlock.release", of)
 	if span.IsRecording() {
-		span.SetAttributes(t.common(of)...)
-		judge(span, of.Err, "released")
+		span.SetAttributes(t.judged(span, of, "released")...)
 	}
 	span.End(trace.WithTimestamp(of.End))
 }
 
 // common returns the attributes of all spans.
 func (t tracing) common(of *engine.Traced) []attribute.KeyValue {
-	all := []attribute.KeyValue{attribute.String("muxlock.kind", of.Kind)}
+	all := append(make([]attribute.KeyValue, 0, 12), attribute.String("muxlock.kind", of.Kind))
 	switch {
 	case len(of.Names) > 1:
 		all = append(all, attribute.Int("muxlock.names", len(of.Names)))
@@ -113,15 +117,15 @@ func (t tracing) common(of *engine.Traced) []attribute.KeyValue {
 	return all
 }
 
-// judge sets the outcome of a call.
-func judge(span trace.Span, err error, done string) {
-	outcome := done
-	if err != nil {
-		outcome = metrics.Result(err)
-		span.SetAttributes(attribute.String("error.type", outcome))
+// judged returns those and the outcome of a call, and sets the status.
+func (t tracing) judged(span trace.Span, of *engine.Traced, done string) []attribute.KeyValue {
+	all := t.common(of)
+	if of.Err == nil {
+		return append(all, attribute.String("muxlock.outcome", done))
 	}
-	span.SetAttributes(attribute.String("muxlock.outcome", outcome))
-	if err != nil && !errors.Is(err, engine.ErrTaken) {
+	outcome := metrics.Result(of.Err)
+	if !errors.Is(of.Err, engine.ErrTaken) {
 		span.SetStatus(codes.Error, "")
 	}
+	return append(all, attribute.String("muxlock.outcome", outcome), attribute.String("error.type", outcome))
 }
