@@ -99,7 +99,7 @@ var (
 		{name: "an hour, a majority away, rto too short", hold: anHour, kept: true, stalls: mostAway, rto: time.Second, want: "TOO SHORT"},
 		{name: "an hour, far, all stall", hold: anHour, kept: true, stalls: ofAll, way: distant},
 		{name: "an hour, a majority away for long", hold: anHour, kept: true, stalls: []stalls{{every: 6 * time.Minute, lasts: 25 * time.Second, who: []int{0, 2}}},
-			watched: 20 * time.Minute, rto: 5 * time.Minute, fencing: true, want: "MaxTTL grows from 30s to 100s: first set the masters M up again."},
+			watched: 20 * time.Minute, rto: 5 * time.Minute, fencing: true, want: "MaxTTL must grow from 30s to 100s, at the masters M"},
 	}
 )
 
@@ -436,7 +436,7 @@ func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
 			for range hours {
 				lost += float64(w.course(rng, hour+time.Minute).lost(s.Config, ttl, hour, 1))
 			}
-			most = float64(hours*hour) / number(t, text, `comes less than once in (\S+)\.\n`)
+			most = float64(hours*hour) / number(t, text, `come at most once in (\S+)\.\n`)
 			require.False(t, strings.HasPrefix(w.name, "an hour, rarely") && lost > 0, text)
 		}
 		if lost <= most {

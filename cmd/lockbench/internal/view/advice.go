@@ -23,7 +23,7 @@ func (b *Blocks) advice(a *result.Advice) {
 	if a.Missed {
 		b.bad("TOO SHORT: --rto %s allows a TTL of %s at most, and %s is needed.", units.Exact(a.Ask.RTO), units.Exact(a.Allowed), short(a.Needed))
 		most := slices.MaxFunc(parts(a, renewed), func(p, q part) int { return cmp.Compare(p.took, q.took) })
-		b.Line("Allow a crash to block for --rto %s, or change %s.", short(a.Enough), most.what)
+		b.Line("Give --rto %s or more, or change %s.", short(a.Enough), most.what)
 	}
 	if a.Advised() {
 		b.settings(a)
@@ -48,7 +48,7 @@ func (b *Blocks) advice(a *result.Advice) {
 func (b *Blocks) settings(a *result.Advice) {
 	c := a.Config
 	ttl := map[sizing.Reason]string{
-		sizing.ByRTO:     fmt.Sprintf("--rto %s allows at most %s; rounded down", units.Exact(a.Ask.RTO), units.Exact(a.Allowed)),
+		sizing.ByRTO:     fmt.Sprintf("--rto %s allows %s; the next lower round number", units.Exact(a.Ask.RTO), units.Exact(a.Allowed)),
 		sizing.ByMaxTTL:  "at most the MaxTTL in use; rounded down",
 		sizing.ByDefault: "the engine's default, as no --rto is given",
 		sizing.ByNeed:    "the least that is needed (see below), rounded up",
@@ -64,7 +64,7 @@ func (b *Blocks) settings(a *result.Advice) {
 	timeout := "about double; "
 	switch {
 	case c.MasterTimeout == sizing.LeastTimeout:
-		timeout = "advised minimum; "
+		timeout = "the least advised; "
 	case c.MasterTimeout < 2*slow:
 		timeout = "capped by the TTL; "
 	}
@@ -82,10 +82,10 @@ func (b *Blocks) settings(a *result.Advice) {
 	b.when(a.Longest > c.TTL, "Some calls ask for a ttl of up to %s: crashed, they block for that long.", units.Exact(a.Longest))
 	switch longer := c.MaxTTL > a.InUse; {
 	case longer && c.Fencing: // a set refuses clients with another MaxTTL
-		b.bad("MaxTTL grows from %s to %s: first set the masters M up again.", units.Exact(a.InUse), units.Exact(c.MaxTTL))
-		b.bad("FENCE is the largest fence of any resource:")
-		b.bad("  muxlock masters init --masters M --max-ttl %s --recover --above FENCE", units.Exact(c.MaxTTL))
-		b.bad("Then restart all clients with MaxTTL %s: without it they get no locks.", units.Exact(c.MaxTTL))
+		b.bad("MaxTTL must grow from %s to %s, at the masters M and in every client:", units.Exact(a.InUse), units.Exact(c.MaxTTL))
+		b.bad("1. muxlock masters init --masters M --max-ttl %s --recover --above FENCE", units.Exact(c.MaxTTL))
+		b.bad("   FENCE is the largest fence that any resource has stored.")
+		b.bad("2. Restart each client with MaxTTL %s. Until then it gets no locks.", units.Exact(c.MaxTTL))
 	case longer:
 		b.bad("First set MaxTTL %s (now %s) in every process that uses these masters.", units.Exact(c.MaxTTL), units.Exact(a.InUse))
 	}
@@ -101,7 +101,7 @@ type part struct {
 // parts returns what the TTL of locks that are not renewed must outlast together, or that of renewed ones by
 // the longest.
 func parts(a *result.Advice, renewed bool) []part {
-	pause := part{"pause", a.Pause.Took, "the most that process pauses, as measured, add to these two", "what pauses the holder"}
+	pause := part{"pause", a.Pause.Took, "what measured pauses of the process add to acquire and hold", "what pauses the holder"}
 	switch {
 	case a.Pause.Given:
 		pause.why, pause.what = "given (--pause); none so long was seen", "--pause"
@@ -114,7 +114,7 @@ func parts(a *result.Advice, renewed bool) []part {
 	if renewed {
 		outage := either(a.Outage.Took == 0, "no time without a quorum was seen", "the longest without a quorum, until a renewal can win again")
 		if a.Outage.N == 0 {
-			outage = "not watched: lockbench advise --masters watches masters"
+			outage = "not watched, so left out; lockbench advise --masters watches"
 		}
 		return []part{
 			pause, {"outage", a.Outage.Took, outage, "what keeps the masters away"},
@@ -140,7 +140,8 @@ func (b *Blocks) needed(a *result.Advice, renewed bool) {
 	if renewed {
 		which := either(a.Config.Renew, "Renew the locks (KeepAlive, Do, Lead)", "Some of the measured locks are renewed")
 		b.Line("%s. Their TTL must be at least %s.", which, short(a.Needed))
-		b.when(a.Unkept > 0, "  Without renewals: at least %s, for a hold of %s and the pauses in it.", short(a.Unkept), short(a.Hold.Took))
+		others := either(a.Config.Renew, "Without renewals they would need", "The locks that are not renewed need")
+		b.when(a.Unkept > 0, "  %s %s: a hold of %s and its pauses.", others, short(a.Unkept), short(a.Hold.Took))
 		b.Line("  A renewal is sent when half of the TTL is left, or earlier. If it fails, the")
 		b.Line("  next is sent 1/24 of the TTL later. The last 11/24 must outlast the longest")
 		b.Line("  of these, plus %s for a quorum to answer the next renewal:", short(a.Quorum))
@@ -160,8 +161,8 @@ func (b *Blocks) lost(a *result.Advice) {
 		return
 	}
 	b.Line("Worse may come than was seen. With 95%% confidence, %s of watching prove only:", short(a.Watched))
-	b.when(!a.Config.Renew, "  at most %.2f%% of the locks that are not renewed are lost.", math.Ceil(1e4*a.AtMost)/100)
-	b.when(a.Config.Renew || a.Renewed > 0, "  a pause%s that costs renewed locks comes less than once in %s.", either(a.Outage.N > 0, " or outage", ""), short(a.Every))
+	b.when(!a.Config.Renew, "  at most %.2f%% of the locks%s are lost.", math.Ceil(1e4*a.AtMost)/100, either(a.Renewed > 0, " that are not renewed", ""))
+	b.when(a.Config.Renew || a.Renewed > 0, "  pauses%s that cost renewed locks come at most once in %s.", either(a.Outage.N > 0, " or outages", ""), short(a.Every))
 	b.Line("These are bounds, no forecast. A longer measurement gives tighter ones.")
 }
 

@@ -68,20 +68,20 @@ func advised(t *testing.T, m sizing.Measured, hold, rto string, pause time.Durat
 
 func TestAnAdviceSaysWhatToSetAndWhy(t *testing.T) {
 	require.Equal(t, `Measured: muxlock on 3 masters, for 15s.
-  TTL               7s  --rto 10s allows at most 9.813s; rounded down
+  TTL               7s  --rto 10s allows 9.813s; the next lower round number
   MaxTTL           30s  the default; a restarted master votes after 31.31s
-  MasterTimeout   50ms  advised minimum; the farthest master's median is 250µs
+  MasterTimeout   50ms  the least advised; the farthest master's median is 250µs
   Drift           0.01  the engine's default; the clocks are within 17 ppm
 A crashed holder or leader blocks others for up to 7.16s (--rto allows 10s).
 The TTL must be at least 260ms, the sum of the longest (rounded up):
   acquire   50ms  it gives up after MasterTimeout
   hold     200ms  the longest of 2,000
-  pause      3ms  the most that process pauses, as measured, add to these two
+  pause      3ms  what measured pauses of the process add to acquire and hold
   clocks   4.6ms  Redlock's allowance for clocks: Drift x 260ms + 2ms
 The advised TTL is 26 times that minimum.
 Lost with TTL 7s: none of 10,000 locks simulated from the measurement.
 Worse may come than was seen. With 95% confidence, 15s of watching prove only:
-  at most 0.18% of the locks that are not renewed are lost.
+  at most 0.18% of the locks are lost.
 These are bounds, no forecast. A longer measurement gives tighter ones.
 No TTL outlasts every pause: let the resource check Lock.Fence (Config.Fencing).
 
@@ -96,7 +96,7 @@ To try it (exit code 3 if it loses more than 1% of the locks):
 func TestAnAdviceOfRenewedLocksSaysWhatARenewalMustOutlast(t *testing.T) {
 	text := advised(t, renewed(), "", "10s", 0)
 	require.Contains(t, text, `  MaxTTL           60s  as measured; a restarted master votes after 61.61s
-  MasterTimeout   50ms  advised minimum; 90% of quorums answer within 1ms
+  MasterTimeout   50ms  the least advised; 90% of quorums answer within 1ms
   Drift           0.01  the engine's default; no clock was compared
 `)
 	require.Contains(t, text, `
@@ -106,12 +106,12 @@ Renew the locks (KeepAlive, Do, Lead). Their TTL must be at least 120ms.
   next is sent 1/24 of the TTL later. The last 11/24 must outlast the longest
   of these, plus 1ms for a quorum to answer the next renewal:
   pause      3ms  the longest; pauses less than MasterTimeout apart count as one
-  outage       -  not watched: lockbench advise --masters watches masters
+  outage       -  not watched, so left out; lockbench advise --masters watches
   answer    50ms  a renewal without an answer gives up after MasterTimeout
 The advised TTL is 58 times that minimum.
 Lost with TTL 7s: none of 10,000 locks simulated from the measurement.
 Worse may come than was seen. With 95% confidence, 15s of watching prove only:
-  a pause that costs renewed locks comes less than once in 5s.
+  pauses that cost renewed locks come at most once in 5s.
 These are bounds, no forecast. A longer measurement gives tighter ones.
 `)
 }
@@ -131,7 +131,7 @@ func TestAnAdviceThatMissesSaysThatFirstAndWhatToChange(t *testing.T) {
 	text := advised(t, m, "1h", "3s", 0)
 	require.True(t, strings.HasPrefix(text, `Measured: muxlock on 3 masters, for 15s.
 TOO SHORT: --rto 3s allows a TTL of 2.882s at most, and 11s is needed.
-Allow a crash to block for --rto 12s, or change what pauses the holder.
+Give --rto 12s or more, or change what pauses the holder.
 Renew the locks (KeepAlive, Do, Lead). Their TTL must be at least 11s.
 `), text)
 	require.Contains(t, text, "Lost with TTL 2s: 10,000 of 10,000 locks simulated from the measurement.\nNo TTL outlasts")
@@ -162,7 +162,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: near(), hold: "12s", want: "15s  the least that is needed (see below), rounded up"},
 		{m: near(), hold: "exp:20ms", want: "hold     180ms  the longest of 10,000 drawn from exp:20ms\n", not: "seen to be"},
 		{m: near(), pause: 800 * ms, want: "pause    800ms  given (--pause); none so long was seen\n", not: "assumed"},
-		{m: near(), rto: "10s", pause: ms, want: "pause      3ms  the most that process pauses, as measured, add to these two", not: "given"},
+		{m: near(), rto: "10s", pause: ms, want: "pause      3ms  what measured pauses of the process add to acquire and hold", not: "given"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses = nil }), want: "pause        -  none was seen\n"},
 		{m: change(near(), func(m *sizing.Measured) {
 			m.Holds = sizing.Count([]time.Duration{ms}, []int64{1990}, 10)
@@ -171,10 +171,10 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 			m.Renewed = sizing.Count([]time.Duration{time.Hour}, []int64{500}, 0)
 			pauses(m)
 		}),
-			want: "Some of the measured locks are renewed. Their TTL must be at least 11s.\n  Without renewals: at least 5.4s, for a hold of 200ms and the pauses in it.\n", not: "KeepAlive"},
-		{m: near(), hold: "1h", want: "Renew the locks (KeepAlive, Do, Lead). Their TTL must be at least 110ms.\n  Without renewals: at least 3700s, for a hold of 3600s and the pauses in it.\n"},
+			want: "Some of the measured locks are renewed. Their TTL must be at least 11s.\n  The locks that are not renewed need 5.4s: a hold of 200ms and its pauses.\n", not: "KeepAlive"},
+		{m: near(), hold: "1h", want: "Renew the locks (KeepAlive, Do, Lead). Their TTL must be at least 110ms.\n  Without renewals they would need 3700s: a hold of 3600s and its pauses.\n"},
 		{m: near(), hold: "1h", want: "outage       -  no time without a quorum was seen\n", not: "not watched"},
-		{m: near(), hold: "1h", want: "  a pause or outage that costs renewed locks comes less than once in 5s."},
+		{m: near(), hold: "1h", want: "  pauses or outages that cost renewed locks come at most once in 5s."},
 		{m: change(near(), outage), hold: "1h", want: "outage    6.6s  the longest without a quorum, until a renewal can win again\n"},
 		{m: change(near(), outage), hold: "1h", rto: "3s", want: "or change what keeps the masters away.\n"},
 		{m: change(near(), pauses), hold: "20ms", rto: "2s", want: "or change what pauses the holder.\n"},
@@ -189,7 +189,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
 			want: "MaxTTL          100s  raised; a restarted master votes after 102.01s\n"},
 		{m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m",
-			want: "MaxTTL grows from 30s to 100s: first set the masters M up again.\nFENCE is the largest fence of any resource:\n  muxlock masters init --masters M --max-ttl 100s --recover --above FENCE\nThen restart all clients with MaxTTL 100s: without it they get no locks.\n"},
+			want: "MaxTTL must grow from 30s to 100s, at the masters M and in every client:\n1. muxlock masters init --masters M --max-ttl 100s --recover --above FENCE\n   FENCE is the largest fence that any resource has stored.\n2. Restart each client with MaxTTL 100s. Until then it gets no locks.\n"},
 	} {
 		text := advised(t, c.m, c.hold, c.rto, c.pause)
 		require.Contains(t, text, c.want)
