@@ -97,11 +97,11 @@ func (p *place) leave(taken bool, do line.Command[string]) {
 	p.mu.Lock()
 	p.waiter.Place.Ended = true // nothing is heard any more
 	p.timer.Stop()
+	p.c.trace.saw(p.holder, p.ahead)
 	p.mu.Unlock()
 	masters := p.c.e.masters.at(p.c.name)
 	masters.Unlisten(p.waiter.Own)
 	p.calls.Wait() // they use the contender
-	p.c.trace.saw(p.holder, p.ahead)
 	if !taken && p.origin != pipeline.OriginUnknown {
 		masters.Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.waiter.Own, TTL: p.c.tries.ttl, Origin: p.origin,
@@ -237,7 +237,7 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 	e, now := p.c.e, clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a.Kind == line.InLine {
+	if a.Kind == line.InLine { // also if the place has ended by now
 		p.holder, p.ahead = cmp.Or(a.Value, p.holder), a.Rank
 	}
 	if a.Word != "" {
