@@ -2,8 +2,10 @@ package groups
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/engine/lockdebug"
 )
 
 func TestEachNameIsLockedInItsGroup(t *testing.T) {
@@ -234,6 +237,35 @@ func TestOperatorsLookAtGroups(t *testing.T) {
 	_, err = admin.Check(t.Context(), e.Engine)
 	require.ErrorIs(t, err, engine.ErrInvalid)
 	require.ErrorContains(t, err, "check each of its Groups()")
+}
+
+func TestThePageOfAProcessHasTheMastersAndLocksOfAllGroups(t *testing.T) {
+	w := newWorld(t)
+	e := w.open(t, "abc", "")
+	var names []string
+	for _, group := range []string{"a", "b", "c"} {
+		name := nameIn(t, e, group, 0)
+		lock, err := e.Acquire(within(t), name, 0)
+		require.NoError(t, err)
+		defer lock.Release(context.Background())
+		names = append(names, name)
+	}
+	answer := httptest.NewRecorder()
+	lockdebug.Handler(e.Engine).ServeHTTP(answer, httptest.NewRequest("GET", "/debug/muxlock/?format=json", nil))
+	var page struct {
+		Masters []struct{ Votes bool }
+		Held    []struct{ Name string }
+	}
+	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &page))
+	require.Len(t, page.Masters, len(e.Stats().Masters))
+	for _, m := range page.Masters {
+		require.True(t, m.Votes)
+	}
+	var held []string
+	for _, l := range page.Held {
+		held = append(held, l.Name)
+	}
+	require.ElementsMatch(t, names, held)
 }
 
 func TestTheLocksOfAllGroupsAreMeasuredTogether(t *testing.T) {

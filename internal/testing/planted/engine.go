@@ -487,4 +487,39 @@ var engines = []fault{
 		old: "\tl.renewal.ttl = max(l.renewal.ttl, ttl)\n", new: "",
 		tests: "engine TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt",
 	},
+	{
+		what: "a lock runs out while the Tracer is told of it", file: "engine/trace.go",
+		old: "if l != nil && l.KeepAlive(0) == nil {", new: "if l != nil && l.Valid() {",
+		tests: "engine TestABlockedTracerCostsNoLockAndDelaysNobodyElse",
+	},
+	{
+		what: "a lock is kept alive after the Tracer was told of it", file: "engine/trace.go",
+		old: "defer l.keepNoLonger()", new: "_ = l.keepNoLonger",
+		tests: "engine TestABlockedTracerCostsNoLockAndDelaysNobodyElse",
+	},
+	{
+		what: "a panic of the Tracer reaches its caller", file: "engine/trace.go",
+		old: "if recover() != nil {", new: "if false {",
+		tests: "engine TestAPanicOfTheTracerIsCountedAndGoesNoFurther",
+	},
+	{
+		what: "an acquire in a function that holds the name does not say that it waits for itself", file: "engine/nested.go",
+		old: "for w := withinOf(ctx); w != nil; w = withinOf(w.Context) {", new: "for w := withinOf(ctx); w != nil; w = nil {",
+		tests: "engine TestAnAcquireThatWaitsForItselfSaysSo",
+	},
+	{
+		what: "names that are swept are no longer hot", file: "engine/name_table.go",
+		old: "\t\t\tn.coolLocked()\n", new: "",
+		tests: "engine TestNamesThatAreSweptStayHot",
+	},
+	{
+		what: "a name that takes over a count is not said to have others' in it", file: "engine/internal/hot/sketch.go",
+		old: "s.counts[i].Name, s.counts[i].Over = name, s.counts[i].N", new: "s.counts[i].Name = name",
+		tests: "engine/internal/hot TestCountsAreNeverTooLowNorHigherThanTheySay",
+	},
+	{
+		what: "a line of the page is not bounded", file: "engine/snapshot.go",
+		old: "if all.HeldAll++; len(all.Held) < most {", new: "if all.HeldAll++; true {",
+		tests: "engine/lockdebug TestThePageIsBounded",
+	},
 }
