@@ -43,24 +43,25 @@ func (c *contender) spot(ctx context.Context) {
 	if !due || now.Sub(e.began) < time.Duration(last)+spotPeriod || !e.spotted.CompareAndSwap(last, int64(now.Sub(e.began))) {
 		return
 	}
-	c.spotNow(ctx)
+	c.others.holder = cmp.Or(c.spotNow(ctx), c.others.holder)
 }
 
-// spotNow notes whether a stranger has the name.
-func (c *contender) spotNow(ctx context.Context) {
+// spotNow notes whether a stranger has the name, and returns a token of who has it. Several calls may run at once.
+func (c *contender) spotNow(ctx context.Context) (holder string) {
 	n, now := c.state, clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, max(spotPeriod, 4*c.e.masters.roundTrip()))
 	defer cancel()
 	values, _ := c.e.masters.at(c.name).Inspect(ctx, c.name)
 	for _, v := range values {
-		c.others.holder = cmp.Or(v.Token, c.others.holder)
+		holder = cmp.Or(v.Token, holder)
 		if v.Token != "" && !token.Ours(v.Token) {
 			n.shard.mu.Lock()
 			n.strangers.seen = now
 			n.shard.unlock()
-			return
+			return holder
 		}
 	}
+	return holder
 }
 
 // gap returns for how long to leave the name alone now: 0 unless a stranger was seen.
