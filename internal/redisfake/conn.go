@@ -1,6 +1,7 @@
 package redisfake
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -47,14 +48,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.in = append(c.in, p...)
 	for c.err == nil {
-		words, size, err := parseCommand(c.in)
+		in := bytes.NewBuffer(c.in)
+		words, err := ReadCommand(in)
 		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // there is more to come
+			return len(p), nil
 		case err != nil:
 			c.endLocked(io.EOF)
-		case size == 0:
-			return len(p), nil
 		default:
-			c.in = c.in[size:]
+			c.in = in.Bytes()
 			c.replyLocked(c.executeLocked(words))
 		}
 	}

@@ -1,9 +1,8 @@
 package redisfake
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -47,49 +46,38 @@ func appendAll(b []byte, parts []any) []byte {
 	return b
 }
 
-// ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete.
-func ReadCommand(in *bufio.Reader) ([]string, error) {
-	for sofar := []byte(nil); ; {
-		line, err := in.ReadBytes('\n')
+// ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete. An end before that is
+// io.EOF or io.ErrUnexpectedEOF.
+func ReadCommand(in interface {
+	io.Reader
+	ReadString(delim byte) (string, error)
+}) ([]string, error) {
+	length := func(sign string) (int, error) {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(line, sign), "\r\n"))
+		if err != nil || n < 0 || !strings.HasPrefix(line, sign) {
+			return 0, fmt.Errorf("want %s and a length, got %q", sign, line)
+		}
+		return n, nil
+	}
+	n, err := length("*")
+	if err != nil {
+		return nil, err
+	}
+	words := make([]string, n)
+	for i := range words {
+		size, err := length("$")
 		if err != nil {
 			return nil, err
 		}
-		sofar = append(sofar, line...)
-		if words, size, err := parseCommand(sofar); size > 0 || err != nil {
-			return words, err
+		word := make([]byte, size+len("\r\n"))
+		if _, err := io.ReadFull(in, word); err != nil {
+			return nil, err
 		}
+		words[i] = string(word[:size])
 	}
-}
-
-// parseCommand returns the words and the size of the command at the begin of b; size 0: the command is not complete.
-func parseCommand(b []byte) (words []string, size int, err error) {
-	n, at, err := parseLength(b, 0, '*')
-	if at == 0 || err != nil {
-		return nil, 0, err
-	}
-	words = make([]string, n)
-	for i := range words {
-		length, text, err := parseLength(b, at, '$')
-		if at = text + length + len("\r\n"); text == 0 || at > len(b) || err != nil {
-			return nil, 0, err
-		}
-		words[i] = string(b[text : text+length])
-	}
-	return words, at, nil
-}
-
-// parseLength returns the number in the line from from on, and where the next line begins; 0: the line is not complete.
-func parseLength(b []byte, from int, sign byte) (n, next int, err error) {
-	end := bytes.IndexByte(b[from:], '\n')
-	if end < 0 {
-		return 0, 0, nil
-	}
-	line := string(b[from : from+end])
-	if line == "" || line[0] != sign {
-		return 0, 0, fmt.Errorf("want %q, got %q", sign, line)
-	}
-	if n, err = strconv.Atoi(strings.TrimSpace(line[1:])); err != nil || n < 0 {
-		return 0, 0, fmt.Errorf("%q is no length", line)
-	}
-	return n, from + end + 1, nil
+	return words, nil
 }
