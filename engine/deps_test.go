@@ -10,11 +10,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
 )
 
 // goList returns the lines of go list, or skips where there is no go command.
 func goList(t testing.TB, args ...string) []string {
 	t.Helper()
+	redistest.NeedProcess(t)
 	path, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go command: ", err)

@@ -17,12 +17,14 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
+
+	"muxlock/internal/testing/redistest"
 )
 
 // keepValid is keep of a run that must be valid, on real servers.
 func keepValid(t *testing.T, args ...string) string {
 	t.Helper()
-	needServer(t)
+	redistest.NeedServer(t)
 	file := filepath.Join(t.TempDir(), "load.json")
 	_, stderr, code := lockbench(t, append(args, "-o", "json", "--out", file)...)
 	require.Zero(t, code, stderr)
@@ -84,7 +86,7 @@ func TestTheLastLineOfAnAdviceRunsAndCanFail(t *testing.T) {
 
 func TestAdviceOfLiveMasters(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	doc, _ := measured(t, "advise --local 3 --duration 3s --hold exp:10ms --rto 10m")
 	require.Equal(t, "advise", doc.Config.Command)
 	require.Positive(t, doc.Results[0].Latency[bench.ValidityUsedTime].Count)

@@ -18,13 +18,15 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+
+	"muxlock/internal/testing/redistest"
 )
 
 // chaos runs lockbench chaos, which finds nothing, and returns its document and its result.
 func chaos(t *testing.T, line string) (*result.Document, *bench.Result) {
 	t.Helper()
 	history := filepath.Join(t.TempDir(), "history.ndjson")
-	needServer(t)
+	redistest.NeedServer(t)
 	doc, stderr := measured(t, "chaos -q --history "+history+" "+line)
 	require.NotContains(t, stderr, "chaos: seed", "-q")
 	require.NoFileExists(t, history)
@@ -47,7 +49,7 @@ func planned(t *testing.T, line string) *plan.Plan {
 // The negative control: a lock that its server forgets is held twice, and chaos finds it.
 func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
 	stdout, stderr, code := lockbench(t, "chaos", "--impl", "redsync-goredis", "--local", "1", "--faults", "flush,restart", "--keys", "32", "--workers", "64",
 		"--hold", "300ms", "--duration", "6s", "--seed", "1", "--history", history) // three flushes
@@ -105,7 +107,7 @@ func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
 
 func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	_, stderr, code := lockbench(t, words("chaos --local 1 --procs 1 --workers 1 --keys 1 --hold 100ms --fencing=false --faults delay --duration 2s -q --history "+
 		filepath.Join(t.TempDir(), "history.ndjson"))...)
 	require.Equal(t, exitNotValid, code, stderr)
@@ -146,7 +148,7 @@ func TestACrashDoesNotWaitForVotes(t *testing.T) {
 // Without a lock, the processes of a run overlap; a crash of one does not hide it.
 func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	stdout, stderr, code := lockbench(t, words("run --local 1 --impl noop --keys 1 --procs 2 --workers 1 --hold 1ms --duration 5s --warmup 0s --fault crash:1@3s --fault crash:2@3s -o json")...)
 	require.Equal(t, exitUnsafe, code, stderr)
 	doc, err := result.Read(strings.NewReader(stdout))

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
 )
 
 const internal = "muxlock/cmd/lockbench/internal/"
@@ -37,6 +39,7 @@ func upward(imports []string) (wrong []string) {
 }
 
 func TestPackagesImportDownwards(t *testing.T) {
+	redistest.NeedProcess(t)
 	out, err := exec.Command("go", "list", "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}`, internal+"...").Output()
 	require.NoError(t, err)
 	imports := strings.Split(strings.TrimSpace(string(out)), "\n")
@@ -49,6 +52,7 @@ func TestPackagesImportDownwards(t *testing.T) {
 // A program that can execute a template keeps every exported method of its types, since templates call methods by name.
 // That is 20 MB of commands of Redis clients. Cobra has templates, and links them if one is set.
 func TestTheProgramHasNoTemplatesAndNoMatrices(t *testing.T) {
+	redistest.NeedProcess(t)
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
 	large := regexp.MustCompile(`(?m)^(html/template|gonum\.org/v1/gonum/lapack.*)$`)
@@ -59,6 +63,7 @@ func TestTheProgramHasNoTemplatesAndNoMatrices(t *testing.T) {
 
 // Who reads a result, or shows it, needs no lock and no server.
 func TestWhatReportImportsKnowsNoRedisClient(t *testing.T) {
+	redistest.NeedProcess(t)
 	deps := func(packages ...string) (clients []string) {
 		args := []string{"list", "-deps"}
 		for _, pkg := range packages {

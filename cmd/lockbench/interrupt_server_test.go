@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
 )
 
 func TestASignalWhileMastersAreFaultyLeavesNoServer(t *testing.T) {
@@ -36,11 +38,11 @@ type running struct {
 
 func start(t *testing.T, args ...string) *running {
 	t.Helper()
-	needServer(t)
+	redistest.NeedServer(t)
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("finds the servers through /proc")
 	}
-	r := &running{cmd: exec.Command(binary, patient(args)...), tmp: t.TempDir()}
+	r := &running{cmd: exec.Command(program(t), patient(args)...), tmp: t.TempDir()}
 	r.cmd.Stdout, r.cmd.Env = &r.stdout, append(os.Environ(), "TMPDIR="+r.tmp)
 	stderr, err := r.cmd.StderrPipe()
 	require.NoError(t, err)

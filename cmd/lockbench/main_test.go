@@ -16,12 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
-// binary is this test binary. A process that a test starts of it is lockbench: see asProgram.
+// binary is this test binary: see program.
 var binary string
+
+// program returns this test binary. A process that a test starts of it is lockbench: see asProgram.
+func program(t testing.TB) string {
+	t.Helper()
+	redistest.NeedProcess(t)
+	return binary
+}
 
 // asProgram is set in the environment of the processes that tests start. With it, the test binary is lockbench, so that the
 // program need not be linked a second time.
@@ -58,7 +64,7 @@ func lockbenchEnv(t *testing.T, env []string, args ...string) (stdout, stderr st
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, patient(args)...)
+	cmd := exec.CommandContext(ctx, program(t), patient(args)...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, env
 	err := cmd.Run()
@@ -91,21 +97,13 @@ func requireMeasured(t *testing.T, code int, stderr string) {
 func measured(t *testing.T, line string, more ...string) (doc *result.Document, stderr string) {
 	t.Helper()
 	if strings.Contains(line, "--local") {
-		needServer(t)
+		redistest.NeedServer(t)
 	}
 	stdout, stderr, code := lockbench(t, append(words(line+" -o json"), more...)...)
 	requireMeasured(t, code, stderr)
 	doc, err := result.Read(strings.NewReader(stdout))
 	require.NoError(t, err)
 	return doc, stderr
-}
-
-// needServer skips the test if no server program is installed.
-func needServer(t *testing.T) {
-	t.Helper()
-	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
-		t.Skip(err)
-	}
 }
 
 // fields has every field that DESIGN promises of a result, as paths.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
 )
 
 func TestBadInputOfMastersNamesItsFlagAndStartsNothing(t *testing.T) {
@@ -30,8 +32,8 @@ func TestBadInputOfMastersNamesItsFlagAndStartsNothing(t *testing.T) {
 
 func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	t.Parallel()
-	needServer(t)
-	cmd := exec.Command(binary, "masters", "--local", "2", "--fault", "delay:2:30ms")
+	redistest.NeedServer(t)
+	cmd := exec.Command(program(t), "masters", "--local", "2", "--fault", "delay:2:30ms")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
+
+	"muxlock/internal/testing/redistest"
 )
 
 func TestAFullDiskIsARunErrorAndLosesNothing(t *testing.T) {
@@ -22,7 +24,7 @@ func TestAFullDiskIsARunErrorAndLosesNothing(t *testing.T) {
 	defer full.Close()
 	for _, format := range []string{"text", "json", "bench"} {
 		line := words("run --embedded 1 --impl noop --workers 2 --duration 50ms --warmup 0s -o " + format)
-		cmd := exec.Command(binary, line...)
+		cmd := exec.Command(program(t), line...)
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &stderr
 		_ = cmd.Run()
@@ -61,13 +63,13 @@ func TestAPageAndAResultAreTwoFiles(t *testing.T) {
 
 func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	tmp := t.TempDir()
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	r.Close()
 	defer w.Close()
-	cmd := exec.Command(binary, "run", "--local", "3", "--master-timeout", "2s", "--duration", "200ms", "--warmup", "10ms", "-o", "json")
+	cmd := exec.Command(program(t), "run", "--local", "3", "--master-timeout", "2s", "--duration", "200ms", "--warmup", "10ms", "-o", "json")
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = w, &stderr, append(os.Environ(), "TMPDIR="+tmp)
 	_ = cmd.Run()

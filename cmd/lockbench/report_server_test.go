@@ -35,7 +35,7 @@ func TestAKeptResultBecomesAPage(t *testing.T) {
 	redirected, err := os.Create(filepath.Join(dir, "redirected.html"))
 	require.NoError(t, err)
 	defer redirected.Close()
-	cmd := exec.Command(binary, "report", kept)
+	cmd := exec.Command(program(t), "report", kept)
 	cmd.Stdout = redirected
 	require.NoError(t, cmd.Run())
 	require.Contains(t, read(t, redirected.Name()), "<!DOCTYPE html>")
@@ -58,7 +58,7 @@ func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {
 		stdin, err := os.Open(kept)
 		require.NoError(t, err)
 		defer stdin.Close()
-		cmd := exec.Command(binary, append([]string{"report"}, args...)...)
+		cmd := exec.Command(program(t), append([]string{"report"}, args...)...)
 		cmd.Stdin = stdin
 		stderr, err := cmd.CombinedOutput()
 		require.Error(t, err, args)

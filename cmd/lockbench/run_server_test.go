@@ -39,7 +39,7 @@ func TestALeastPrivilegedUserRunsALoad(t *testing.T) {
 
 func TestRunPrintsOneJSONDocument(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
@@ -100,7 +100,7 @@ func TestARateThatIsNotMetIsNotValid(t *testing.T) {
 
 func TestAFewOperationsAreShownButNotValid(t *testing.T) {
 	t.Parallel()
-	needServer(t)
+	redistest.NeedServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,redislock", "--rounds", "2", "--workers", "1", "--hold", "50ms",
 		"--duration", "1s", "--warmup", "0s")
 	require.Equal(t, exitNotValid, code, stderr)

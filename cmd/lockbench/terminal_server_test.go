@@ -23,7 +23,7 @@ func onPty(t *testing.T, args ...string) (cmd *exec.Cmd, seen func() string, end
 	require.NoError(t, err)
 	defer theirs.Close()
 	require.NoError(t, pty.Setsize(ours, &pty.Winsize{Rows: 24, Cols: 80}))
-	cmd = exec.Command(binary, patient(args)...)
+	cmd = exec.Command(program(t), patient(args)...)
 	cmd.Stderr = theirs
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
@@ -80,7 +80,7 @@ func shown(t *testing.T, args ...string) string {
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)
 	defer ours.Close()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(program(t), args...)
 	cmd.Stdout = theirs
 	require.NoError(t, cmd.Start())
 	theirs.Close()

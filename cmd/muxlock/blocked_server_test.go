@@ -67,7 +67,7 @@ var blocked = map[string]func(t testing.TB, c *exec.Cmd){
 // startBlocked starts a muxlock with an output that is blocked.
 func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	t.Helper()
-	c := exec.Command(binary, args...)
+	c := exec.Command(program(t), args...)
 	blocked[output](t, c)
 	return s.launch(t, c)
 }

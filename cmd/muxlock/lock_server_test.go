@@ -16,7 +16,7 @@ import (
 // lock starts muxlock lock and waits until it has the lock. Its standard input ends when in is closed.
 func (s *set) lock(t *testing.T, args ...string) (j *job, in io.Closer) {
 	t.Helper()
-	c := exec.Command(binary, append([]string{"lock"}, args...)...)
+	c := exec.Command(program(t), append([]string{"lock"}, args...)...)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
@@ -52,7 +52,7 @@ func TestLockEndsWithAStandardInputThatIsReset(t *testing.T) {
 	require.NoError(t, err)
 	in, err := server.(*net.TCPConn).File()
 	require.NoError(t, err)
-	c := exec.Command(binary, "lock", "name")
+	c := exec.Command(program(t), "lock", "name")
 	c.Stdin = in
 	j := s.launch(t, c)
 	require.NoError(t, in.Close())
@@ -90,7 +90,7 @@ func TestLockSaysThatItIsLost(t *testing.T) {
 func TestAScriptWorksUnderLock(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out && echo "$locked"; "$0" status name; exec 3>&-; wait $!`, binary)
+	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out && echo "$locked"; "$0" status name; exec 3>&-; wait $!`, program(t))
 	script.Dir, script.Env = t.TempDir(), cleanEnv(s.env...)
 	out, err := script.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -21,8 +21,15 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// binary is this test binary. A process that a test starts of it is muxlock: see asProgram.
+// binary is this test binary: see program.
 var binary string
+
+// program returns this test binary. A process that a test starts of it is muxlock: see asProgram.
+func program(t testing.TB) string {
+	t.Helper()
+	redistest.NeedProcess(t)
+	return binary
+}
 
 // asProgram is set in the environment of the processes that tests start. With it, the test binary is muxlock, so that the
 // program need not be linked a second time.
@@ -143,7 +150,7 @@ func (s *set) run(t *testing.T, line string, more ...string) (stdout, stderr str
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, append(strings.Fields(line), more...)...)
+	cmd := exec.CommandContext(ctx, program(t), append(strings.Fields(line), more...)...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, cleanEnv(s.env...)
 	err := cmd.Run()
@@ -216,7 +223,7 @@ type job struct {
 // start starts a muxlock and kills it at the end of the test.
 func (s *set) start(t testing.TB, line string, more ...string) *job {
 	t.Helper()
-	return s.launch(t, exec.Command(binary, append(strings.Fields(line), more...)...))
+	return s.launch(t, exec.Command(program(t), append(strings.Fields(line), more...)...))
 }
 
 // script is start of an exec with a shell script. It returns once the script has written "ready".

@@ -23,7 +23,7 @@ func (s *set) startAsProcess1(t *testing.T, args ...string) *job {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	c := exec.Command(binary, args...)
+	c := exec.Command(program(t), args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}
 	return s.launch(t, c)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine/fence"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestCheckAcceptsEqualAndLargerAndRefusesSmaller(t *testing.T) {
@@ -45,9 +46,7 @@ func TestCheckRefusesWhatIsNoFence(t *testing.T) {
 }
 
 func TestResourcesGetNoDependencies(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip(err)
-	}
+	redistest.NeedProcess(t)
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "muxlock/engine/fence").Output()
 	require.NoError(t, err)
 	require.Equal(t, "muxlock/engine/fence\n", string(out))

@@ -33,13 +33,12 @@ func TestMain(m *testing.M) {
 
 // run runs the tests beside a server. Without one it leaves out the tests of Value: an example cannot skip itself.
 func run(m *testing.M) (code int, err error) {
+	if os.Getenv(redistest.QuickEnv) == "1" {
+		return withoutValue(m, "no test starts a process")
+	}
 	server, err := redisserver.Start(context.Background(), redisserver.Options{})
 	if errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
-		fmt.Fprintln(os.Stderr, "tests of Value are skipped:", err)
-		if err := flag.Set("test.skip", "Value"); err != nil {
-			return 1, err
-		}
-		return m.Run(), nil
+		return withoutValue(m, err)
 	}
 	if err != nil {
 		return 1, err
@@ -50,5 +49,14 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer client.Close()
+	return m.Run(), nil
+}
+
+// withoutValue runs the tests that need no server.
+func withoutValue(m *testing.M, why any) (code int, err error) {
+	fmt.Fprintln(os.Stderr, "tests of Value are skipped:", why)
+	if err := flag.Set("test.skip", "Value"); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
 }

@@ -12,11 +12,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
 )
 
 // api returns what a package exports: the types of each function, method, field and variable.
 func api(t *testing.T, path string) map[string]string {
 	t.Helper()
+	redistest.NeedProcess(t)
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", path).Output()
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*.go"))

@@ -20,6 +20,9 @@ import (
 // RequireEnv names an environment variable. If it is 1, a missing server program fails a test instead of skipping it.
 const RequireEnv = "MUXLOCK_REQUIRE_REDIS"
 
+// QuickEnv names an environment variable. If it is 1, tests that start a server or another process are skipped.
+const QuickEnv = "MUXLOCK_QUICK"
+
 // limit bounds each command and each start.
 const limit = time.Minute
 
@@ -51,8 +54,17 @@ func MastersWith(t testing.TB, n int, opts redisserver.Options) []*redisserver.S
 // NeedServer skips a test where no server program is installed. If RequireEnv is 1, starting a server fails instead.
 func NeedServer(t testing.TB) {
 	t.Helper()
+	NeedProcess(t)
 	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(RequireEnv) != "1" {
 		t.Skip(err)
+	}
+}
+
+// NeedProcess skips a test that starts a process if QuickEnv is 1.
+func NeedProcess(t testing.TB) {
+	t.Helper()
+	if os.Getenv(QuickEnv) == "1" {
+		t.Skip("starts a process")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/internal/child"
+	"muxlock/internal/testing/redistest"
 )
 
 // The second process is killed before it reports its second second, and another takes its place.
@@ -36,6 +37,7 @@ func TestProgressHasTheSecondsOfAKilledProcess(t *testing.T) {
 }
 
 func TestAProcessThatEndedWithTheRunIsNoFailedFault(t *testing.T) {
+	redistest.NeedProcess(t)
 	cmd := exec.Command("true")
 	require.NoError(t, cmd.Run())
 	ctx, end := context.WithCancel(t.Context())
