@@ -60,7 +60,7 @@ func (r *roll) master(i int) *redisfake.Server { return r.servers[r.addresses[i]
 func (r *roll) allVote() {
 	for _, e := range r.engines {
 		for slices.ContainsFunc(e.Stats().Masters, func(m MasterStats) bool { return m.Cause != nil }) {
-			time.Sleep(time.Millisecond)
+			time.Sleep(10 * time.Millisecond)
 		}
 	}
 }

@@ -57,15 +57,18 @@ func TestAWriterThatNeverPausesLeavesReadersMostOfTheTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates many processes")
 	}
-	const runs = 16 // one differs from the next by 0.05
-	var share float64
-	for range runs {
-		alone, _ := read(t, false)
+	const runs = 16 // one differs from the next by 0.05 beside a writer, and by 0.02 alone
+	var alone, beside int
+	for i := range runs {
+		if i%4 == 0 {
+			reads, _ := read(t, false)
+			alone += 4 * reads
+		}
 		reads, waits := read(t, true)
 		require.Greater(t, len(waits), 30)
-		t.Logf("%d reads, %d beside a writer, %d writes, %v at most", alone, reads, len(waits), waits[len(waits)-1])
+		t.Logf("%d reads beside a writer, %d writes, %v at most", reads, len(waits), waits[len(waits)-1])
 		require.Less(t, waits[len(waits)*99/100], 50*time.Millisecond)
-		share += float64(reads) / float64(alone) / runs
+		beside += reads
 	}
-	require.Greater(t, share, 0.65)
+	require.Greater(t, float64(beside)/float64(alone), 0.65)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -244,7 +243,7 @@ func TestMasterRuleAgreesWithTheScripts(t *testing.T) {
 }
 
 func TestRuleOfAnotherScriptIsSeen(t *testing.T) {
-	if os.Getenv("MUXLOCK_MODEL") == "" {
+	if !Drawn(t.Name()) {
 		t.Skip("a control: make model")
 	}
 	s := newServer(t)

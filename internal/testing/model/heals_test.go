@@ -63,17 +63,9 @@ func TestRulesOfHealsHoldInEveryState(t *testing.T) {
 	for _, m := range soundHeals {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			requireSound(t, m.Search, m.states, healed(), m.counted)
+			requireSound(t, m.Search, m.states, m.counted)
 		})
 	}
-}
-
-// healed is the number of states of a model with heals that every run of all tests searches.
-func healed() int {
-	if testing.Short() {
-		return most(large)
-	}
-	return most(huge)
 }
 
 // healControls are models without one rule each.
@@ -117,9 +109,8 @@ func TestEachRuleOfHealsIsNeeded(t *testing.T) {
 	for _, m := range healControls {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			limit := healed()
-			m.control(m.broken, limit)
-			requireBroken(t, m.Search, m.name, limit)
+			m.control(m.broken, most(t))
+			requireBroken(t, m.Search)
 		})
 	}
 }

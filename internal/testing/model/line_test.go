@@ -40,7 +40,7 @@ func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
 	for _, m := range soundLines {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			requireSound(t, m.Search, m.states, most(large), m.Attempts)
+			requireSound(t, m.Search, m.states, m.Attempts)
 		})
 	}
 }
@@ -77,8 +77,8 @@ func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
 	for _, m := range lineControls {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			m.Only, m.Most = m.broken, most(large)
-			requireBroken(t, m.Search, m.Name, m.Most)
+			m.Only, m.Most = m.broken, most(t)
+			requireBroken(t, m.Search)
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +16,8 @@ var (
 	four    = [][]uint8{{0, 0, 0, 0}}
 )
 
-const (
-	// large is more states than the race detector should see.
-	large = 100_000
-	// huge is too many states for every run of all tests. make model searches them too.
-	huge = 400_000
-)
+// large is too many states for every run of all tests. make model searches them too: see Drawn.
+const large = 100_000
 
 // sound are models with all rules, and the number of their states.
 var sound = []struct {
@@ -66,11 +60,7 @@ func TestRulesHoldInEveryState(t *testing.T) {
 	for _, m := range sound {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			limit := most(huge)
-			if testing.Short() {
-				limit = large
-			}
-			requireSound(t, m.Search, m.states, limit, 2)
+			requireSound(t, m.Search, m.states, 2)
 		})
 	}
 }
@@ -120,34 +110,22 @@ var controls = []struct {
 	{Model{Name: "set-up takes what lost its data for new", Fault: SetUpInOneStep, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Crashes: 1, Operations: []operation{setsUp}, ReadAtOnce: true}, tokenOrder},
 }
 
-// largeControls take more states than a test may.
-var largeControls = []string{
-	"a ticket counts for the next process", "a set is adopted from one member", "an adopted lock is extended without fencing",
-	"extend does not compare the set", "an acquire is executed twice, no clock",
-	"a request to join is executed twice", "the token of a grant that ended counts", "a raise counts at a late grant",
-	"a token counts that no quorum stores", "clocks step, and a lease outlives the wait", "channels of old data are heard",
-	"votes count whatever the slot", "a restarted master votes at once, and more hold than may",
-	"the key expires with the reader that extended last", "a heal of a name goes to a master that waits",
-	"a heal during a raise", "a heal during a raise is a grant", "heals and extends need no mark", "a heal beside a line goes to a master that waits",
-}
-
-// most is the number of states after which a search ends early, unless make model asks for all of them: size, or few under the
-// race detector.
-func most(size int) int {
+// most is the number of states after which the search of a test ends early, 0: none. Under the race detector it is small.
+func most(t *testing.T) int {
 	switch {
+	case Drawn(t.Name()):
+		return 0
 	case testing.Short():
 		return large / 10
-	case os.Getenv("MUXLOCK_MODEL") == "":
-		return size
 	}
-	return 0
+	return large
 }
 
 // requireSound checks that no property is broken in a model of so many states, and that so many tokens count, or attempts hold,
-// in some. It skips a model of more states than limit, 0: none.
-func requireSound(t *testing.T, search func() Result, states, limit, counted int) {
+// in some. It skips a model of more states than most.
+func requireSound(t *testing.T, search func() Result, states, counted int) {
 	t.Helper()
-	if limit > 0 && states > limit {
+	if limit := most(t); limit > 0 && states > limit {
 		t.Skip("large: make model")
 	}
 	r := search()
@@ -157,14 +135,11 @@ func requireSound(t *testing.T, search func() Result, states, limit, counted int
 	require.Equal(t, states, r.States, "here and in the package comment")
 }
 
-// requireBroken checks that a search finds a broken property. It skips what takes more states than limit, 0: none.
-func requireBroken(t *testing.T, search func() Result, name string, limit int) {
+// requireBroken checks that a search finds a broken property. It skips what is not found in most states.
+func requireBroken(t *testing.T, search func() Result) {
 	t.Helper()
-	if limit > 0 && slices.Contains(largeControls, name) {
-		t.Skip("large: make model")
-	}
 	r := search()
-	if testing.Short() && r.States >= limit && r.Broken == "" {
+	if limit := most(t); limit > 0 && r.States >= limit && r.Broken == "" {
 		t.Skip("large: make model")
 	}
 	t.Logf("%d states: %s\n   %s", r.States, r.Broken, strings.Join(r.Trace, "\n   "))
@@ -176,8 +151,8 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	for _, m := range controls {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			m.Only, m.Most = m.broken, most(huge)
-			requireBroken(t, m.Search, m.Name, m.Most)
+			m.Only, m.Most = m.broken, most(t)
+			requireBroken(t, m.Search)
 		})
 	}
 }
