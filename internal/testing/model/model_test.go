@@ -17,7 +17,7 @@ var (
 )
 
 // large is too many states for every run of all tests. make model searches them too: see Drawn.
-const large = 100_000
+const large = 20_000
 
 // sound are models with all rules, and the number of their states.
 var sound = []struct {
@@ -116,7 +116,7 @@ func most(t *testing.T) int {
 	case Drawn(t.Name()):
 		return 0
 	case testing.Short():
-		return large / 10
+		return large / 2
 	}
 	return large
 }

@@ -56,6 +56,7 @@ func (v *verdict) FailNow()              { panic(v) }
 
 func TestMissingServerSkipsUnlessRequired(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv(QuickEnv, "")
 
 	t.Setenv(RequireEnv, "")
 	v := &verdict{TB: t}
@@ -68,6 +69,11 @@ func TestMissingServerSkipsUnlessRequired(t *testing.T) {
 	require.PanicsWithValue(t, v, func() { Masters(v, 1) })
 	require.True(t, v.failed)
 	require.False(t, v.skipped)
+
+	t.Setenv(QuickEnv, "1")
+	v = &verdict{TB: t}
+	require.PanicsWithValue(t, v, func() { NeedProcess(v) })
+	require.True(t, v.skipped)
 }
 
 func TestErrorReplyFailsTheTest(t *testing.T) {
