@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/draw"
 )
 
 // A census knows all locks that were given out, and sees two valid ones of a name.
@@ -70,8 +72,7 @@ func TestTheCensusSeesTwoHolders(t *testing.T) {
 // done and came about, how often.
 func everything(t *testing.T, e *Engine, s *scripted, steps int) (did map[string]int) {
 	t.Helper()
-	seed := rand.Uint64() // the clock of a bubble always begins at the same time
-	t.Logf("seed %d", seed)
+	seed := draw.Seed(t)
 	c := census{s: s, locks: make(map[string][]*Lock)}
 	did = make(map[string]int)
 	note := func(what string) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/draw"
 )
 
 // A crew is processes that take permits of one name in turn, each with paths of its own to five masters.
@@ -26,8 +28,7 @@ func (c crew) run(t *testing.T, long time.Duration) (attempts, used float64) {
 		t.Skip("simulates many processes")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		seed := rand.Uint64()
-		t.Log("seed", seed)
+		seed := draw.Seed(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		engines := scattered(t, rng, c.processes, c.near, c.far)
 		begun := time.Now()

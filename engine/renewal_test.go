@@ -10,6 +10,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/draw"
 )
 
 const lease10 = 10 * time.Second
@@ -195,8 +196,7 @@ func TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed(t *testing.T) {
 		ttl time.Duration
 		at  clock.Instant
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := draw.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	within := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
 	did := make(map[action]int)

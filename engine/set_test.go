@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
+	"muxlock/internal/testing/draw"
 	"muxlock/pipeline"
 	"muxlock/scripts"
 )
@@ -131,8 +132,7 @@ func TestSetHasItsTurnInOrder(t *testing.T) {
 
 // Sets that cross in this process and others' locks among them: all get what they want, and at most one has a name.
 func TestSetsThatCrossNeitherWaitForEachOtherNorShareAName(t *testing.T) {
-	seed := rand.Uint64()
-	t.Log("seed", seed)
+	seed := draw.Seed(t)
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		names := numbered("name", 6)
 		holders := make([]atomic.Int32, len(names))

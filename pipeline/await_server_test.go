@@ -17,6 +17,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/token"
@@ -269,8 +270,7 @@ func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 
 // Only Await wakes the waiters, so one lost wake-up is a minute's wait.
 func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draw.Seed(t)
 	servers := redistest.Masters(t, 3)
 	processes, links := make([]*Pipeline, 4), []*faultconn.Link(nil)
 	for i := range processes {

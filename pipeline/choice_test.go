@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/testing/draw"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
@@ -212,8 +213,7 @@ func TestFencedChoiceHasOneToken(t *testing.T) {
 // nothing is left.
 func TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate(t *testing.T) {
 	for _, d := range []conn.Dialect{0, allNative} {
-		seed := rand.Uint64()
-		t.Log("seed", seed)
+		seed := draw.Seed(t)
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.native(d)
 			b.started()

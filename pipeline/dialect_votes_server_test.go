@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline/internal/conn"
 )
@@ -135,8 +136,8 @@ func requireSameVotes(t *testing.T, s *conn.Session, names []string, value func(
 	var load conn.Batch
 	load.LoadScripts(false)
 	server.ask(&load)
-	for range 20 {
-		seed := rand.Uint64()
+	first := draw.Seed(t)
+	for seed := first; seed != first+20; seed++ {
 		want := server.votesOf(0, seed, names)
 		for _, d := range dialects {
 			require.Equal(t, want, server.votesOf(d, seed, names), "seed %d, dialect %b", seed, d)

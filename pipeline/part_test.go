@@ -14,6 +14,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/draw"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
 )
@@ -94,8 +95,7 @@ func TestReleaseOfWhatWasSentInPartIsNotObsolete(t *testing.T) {
 // TestNothingIsLostOnAMasterThatComesAndGoesLate runs many callers against a master
 // that is late by a random time, cut now and then and restarted empty once in a while.
 func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
-	seed := rand.Uint64()
-	t.Log("seed", seed)
+	seed := draw.Seed(t)
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		random := rand.New(rand.NewPCG(seed, 0))

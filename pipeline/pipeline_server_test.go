@@ -16,6 +16,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/token"
@@ -78,8 +79,7 @@ func TestStatsCountWhatTheSlowestMasterHasNotAnswered(t *testing.T) {
 }
 
 func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draw.Seed(t)
 	servers := redistest.Masters(t, 5)
 	p, links := overServers(t, servers, patience)
 

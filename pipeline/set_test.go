@@ -17,6 +17,7 @@ import (
 	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/draw"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
@@ -377,8 +378,7 @@ func TestFencedSetHasATokenForEachName(t *testing.T) {
 // Many callers against masters that are late, cut and full: no command asks for half a set, and nothing is left.
 func TestNothingOfASetIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 	for _, d := range []conn.Dialect{0, allNative} {
-		seed := rand.Uint64()
-		t.Log("seed", seed)
+		seed := draw.Seed(t)
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.native(d)
 			b.started()

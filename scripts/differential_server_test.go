@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/draw"
 )
 
 // compare runs one random sequence of operations twice: one command at a time in database 0, and
@@ -120,8 +122,7 @@ func (m testMaster) state(keys []string) string {
 
 func TestBatchAndPlainCommandsAgree(t *testing.T) {
 	m := newMaster(t)
-	seed := rand.Uint64()
-	t.Logf("seeds from %d", seed)
+	seed := draw.Seed(t)
 	for i := range uint64(10) {
 		require.NoError(t, compare(m, seed+i, Batch.SHA1))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -222,8 +223,7 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 	require.NoError(t, held.Release(ctx))
 	waiting.Wait()
 	before := runtime.NumGoroutine() + 1 // soon runs its condition in one
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := draw.Seed(t)
 	var abandoned, acquired atomic.Int64
 	var work sync.WaitGroup
 	for g := range 64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -86,8 +87,7 @@ func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
 // holdersNeverOverlap runs three engines, with or without fencing.
 func holdersNeverOverlap(t *testing.T, fenced [3]bool) {
 	masters := fencedSet(t, 5)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := draw.Seed(t)
 	const holds, kills = 300, 50
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

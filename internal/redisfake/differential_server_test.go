@@ -17,6 +17,7 @@ import (
 
 	"muxlock/internal/limits"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/redistest"
 	"muxlock/scripts"
 )
@@ -321,7 +322,7 @@ func TestFakeAnswersAsAServerDoes(t *testing.T) {
 		left = 100_000
 	}
 	if next == 0 {
-		next = rand.Uint64()
+		next = draw.Seed(t)
 	}
 	t.Logf("%d commands, seeds from %d", left, next)
 	c, err := net.Dial("tcp", redistest.Masters(t, 1)[0].Addr())

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/draw"
 	"muxlock/scripts"
 )
 
@@ -114,8 +115,7 @@ func TestFakeKeepsALineAsAServerDoes(t *testing.T) {
 	for _, s := range []scripts.Script{scripts.Wait, scripts.Pass} {
 		server.do("SCRIPT", "LOAD", s.Source)
 	}
-	first := rand.Uint64()
-	t.Logf("seeds from %d", first)
+	first := draw.Seed(t)
 	kinds := make(map[string]int) // of messages
 	for seed := first; seed < first+10; seed++ {
 		_, fake := fake(t)

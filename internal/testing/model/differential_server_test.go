@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/redistest"
 	"muxlock/scripts"
 )
@@ -235,8 +236,7 @@ func markOr(k mark) mark {
 
 func TestMasterRuleAgreesWithTheScripts(t *testing.T) {
 	s := newServer(t)
-	seed := rand.Uint64()
-	t.Logf("seeds from %d", seed)
+	seed := draw.Seed(t)
 	for i := range uint64(20) {
 		require.NoError(t, compare(s, seed+i, 100))
 	}

@@ -13,11 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"muxlock/internal/testing/draw"
 )
 
 var (
 	schedules = flag.Int("schedules", 0, "how many; 0: 4 with -short, else 25")
-	seed      = flag.Uint64("seed", 0, "of the first schedule, and the only one without -schedules; 0: by the clock")
+	seed      = flag.Uint64("seed", 0, "of the first schedule, and the only one without -schedules; 0: drawn")
 	shrink    = flag.Bool("shrink", true, "drop faults from a schedule that fails while it still does")
 	only      = flag.String("faults", "all", "numbers of the only faults of that schedule, as 0,3; empty: none")
 )
@@ -40,7 +42,7 @@ func TestSchedules(t *testing.T) {
 		n = 25
 	}
 	if first == 0 {
-		first = uint64(time.Now().UnixNano())
+		first = draw.Seed(t)
 	}
 	var least uint64
 	all := totals{counts: make(map[string]int), cpu: cpu()}
