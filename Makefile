@@ -1,6 +1,7 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-OURS        = ./cmd/lockbench/... ./cmd/muxlock/... ./... ./engine/lockotel/... ./engine/lockprom/... ./engine/redsync/redsynctest/...
+LONGEST     = ./engine ./engine/servertest ./cmd/muxlock ./engine/redsync/redsynctest ./cmd/lockbench ./pipeline ./bench ./internal/testing/rolling ./engine/enginetest
+OURS        = $(LONGEST) ./cmd/lockbench/... ./cmd/muxlock/... ./... ./engine/lockotel/... ./engine/lockprom/...
 ALL         = $(OURS) ./engine/lockprom/rulestest/... ./engine/fence/sqltest/...
 ONSERVERS   = ./engine ./engine/servertest ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/testing/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
@@ -9,13 +10,13 @@ PACKAGES   ?= 3 # at once, as the next: their tests wait more than they compute
 PARALLEL   ?= 8 # tests of a package
 FUZZTIME   ?= 30s
 STRESS     ?= 20
-SUITES     ?= 5
+MODEL      ?= all# or a part: 2/4 is the second quarter
 PART       ?= 1/1 # of the planted faults: 3/10 is the third tenth
-WAITS      ?= 20
+TIMES      ?= 20
 BENCHARGS  ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload denied validate model planted mutants rolling prove test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate model planted mutants rolling prove quick test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -53,8 +54,8 @@ validate: setup ## do the rules behind `lockbench advise` hold against real serv
 	MUXLOCK_VALIDATE=1 $(GO) test -count=1 -v -run Validate ./cmd/lockbench/internal/sizing
 
 model: setup ## all small configurations of the fencing protocol, of the line, of sets, of readers and of changes of groups, with heals, and what breaks them
-	MUXLOCK_MODEL=all $(GO) test -count=1 -timeout 1h -v -run Rule ./internal/testing/model
-	MUXLOCK_MODEL=all $(GO) test -count=1 -timeout 1h -v -run Change ./engine/groups
+	MUXLOCK_MODEL=$(MODEL) $(GO) test -count=1 -timeout 1h -v -run Rule ./internal/testing/model
+	MUXLOCK_MODEL=$(MODEL) $(GO) test -count=1 -timeout 1h -v -run Change ./engine/groups
 
 planted: setup ## faults in production code, one at a time: which test sees each? PART of them
 	$(GO) run ./internal/testing/planted -part $(PART)
@@ -65,7 +66,10 @@ mutants: ## one operator, number, condition or statement of the pure packages ch
 prove: ## all that is tried on the lock, as one table; an hour
 	@.ci/prove
 
-test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
+quick: ## all tests that start no server and no other process; below a minute
+	GOGC=400 MUXLOCK_QUICK=1 $(GO) test -vet=off -p $(PACKAGES) -parallel $(PARALLEL) $(ALL)
+
+test: setup ## all tests, those of quick and those on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -vet=off -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(ALL)
 	@test -n "$$MUXLOCK_TEST_SERVERS" || echo "the commands of newer servers were emulated: MUXLOCK_TEST_SERVERS tests on such servers, too"
 	@IFS=:; for s in $$MUXLOCK_TEST_SERVERS; do echo "== $$s"; \
@@ -77,8 +81,8 @@ race: setup ## tests of packages with a goroutine or a mutex under the race dete
 stress: setup ## the randomised and fault tests, STRESS times
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./engine/servertest ./pipeline
 
-steady: setup ## all tests SUITES times and those that wait WAITS times, on a machine that is kept busy; 40 minutes
-	@SUITES=$(SUITES) WAITS=$(WAITS) .ci/steady
+steady: setup ## each test that quick leaves out TIMES times, on a machine that is kept busy, its processes stopped now and then; hours, which may be of several days
+	@TIMES=$(TIMES) .ci/steady $(ALL)
 
 lint: ## gofmt, vet; staticcheck, without the tests on a database and on Prometheus, which it would read for a minute; golangci-lint too where it is installed
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
