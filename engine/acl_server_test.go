@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -35,7 +36,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 	t.Helper()
 	redistest.Grant(t, masters, rights...)
 	cfg := Config{
-		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience,
+		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience,
 		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
 	}
 	e, err := New(t.Context(), with(cfg, changes...))
@@ -57,7 +58,7 @@ func TestLinesNeedTheirDocumentedRightsAndLocksDoNot(t *testing.T) {
 		require.NoError(t, err)
 		e.masters.pipe.Lines(t.Context())
 		m := func() pipeline.MasterStats { return e.masters.pipe.Stats().Masters[0] }
-		soon(t, func() bool { return m().Lines || m().NoLine != nil })
+		await.True(t, func() bool { return m().Lines || m().NoLine != nil })
 		if right == "none" || right == "+zcard" { // only Inspect needs that
 			require.NoError(t, m().NoLine, right)
 		} else {
@@ -104,7 +105,7 @@ func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 			redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", "-"+right)
 			redistest.Command(t, masters[0], "DEL", lock.Name())
 			cause := func() error { return e.Stats().Masters[0].Cause }
-			soon(t, func() bool { return cause() != nil })
+			await.True(t, func() bool { return cause() != nil })
 			for i := range 3 {
 				denials(t, masters)
 				time.Sleep(time.Second)
@@ -119,9 +120,9 @@ func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 			require.Equal(t, 1, log.count("WARN master set aside"))
 
 			redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", "+"+right)
-			soon(t, func() bool { having, of := lock.HeldOn(); return having == of })
+			await.True(t, func() bool { having, of := lock.HeldOn(); return having == of })
 			require.EqualValues(t, 1, e.Stats().Healed)
-			soon(t, func() bool { return log.count("INFO lock is on more than a quorum again") == 1 })
+			await.Equal(t, 1, func() any { return log.count("INFO lock is on more than a quorum again") })
 			require.NoError(t, lock.Release(t.Context()))
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 )
@@ -24,7 +25,7 @@ func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
 	require.Greater(t, time.Until(adopted.Until()), 10*time.Second)
 	require.Equal(t, token, adopted.Reveal())
 	require.Zero(t, adopted.Fence())
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		for _, left := range redistest.PTTL(t, masters, t.Name()) {
 			if left <= 10_000 {
 				return false

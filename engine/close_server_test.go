@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -30,10 +31,10 @@ func TestAcquiresThatMeetCloseLeaveNoKey(t *testing.T) {
 						ended <- err
 					}()
 				}
-				soon(t, func() bool { s := e.Stats(); return s.Queued+int(s.Requests) == callers }, "all are under way")
+				await.True(t, func() bool { s := e.Stats(); return s.Queued+int(s.Requests) == callers }, "all are under way")
 				closed := make(chan error, 1)
 				go func() { closed <- e.Close() }()
-				soon(t, func() bool { return refuses(e) })
+				await.True(t, func() bool { return refuses(e) })
 				hold(false)
 				for range callers {
 					require.ErrorIs(t, <-ended, ErrClosed)

@@ -11,6 +11,7 @@ import (
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/pipeline"
 )
 
@@ -131,7 +132,7 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 		if most == 1 {
 			require.ErrorIs(t, err, ErrExpired)
 			require.ErrorIs(t, err, ErrNotAcquired)
-			require.Eventually(t, func() bool { return s.count(pipeline.Release) == 1 }, 8*time.Second, time.Millisecond, "undone")
+			await.Equal(t, 1, func() any { return s.count(pipeline.Release) }, "undone")
 		} else {
 			require.NoError(t, err)
 			require.NoError(t, lock.Err())

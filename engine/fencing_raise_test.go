@@ -15,6 +15,7 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/scripts"
 )
@@ -31,7 +32,7 @@ func overFencedFakes(t *testing.T, test func(t *testing.T, f *fencedFakes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fencedFakes{T: t}
-		cfg, dials := Config{MasterTimeout: patience}, make(map[string]func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error))
+		cfg, dials := Config{MasterTimeout: await.Patience}, make(map[string]func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error))
 		for i := range 3 {
 			s, l, address := redisfake.New(), faultconn.NewLink(), fmt.Sprintf("192.0.2.%d:6379", i)
 			f.masters, f.links = append(f.masters, s), append(f.links, l)

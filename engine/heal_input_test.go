@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/pipeline"
 	"muxlock/scripts"
@@ -75,14 +76,6 @@ func overEach(t *testing.T, masters int, test func(t *testing.T, r *roll)) {
 	}
 }
 
-// until waits for a condition.
-func until(t *testing.T, within time.Duration, condition func() bool, why ...any) {
-	t.Helper()
-	for begun := time.Now(); !condition(); time.Sleep(time.Millisecond) {
-		require.Less(t, time.Since(begun), within, why...)
-	}
-}
-
 // waiting is the Acquire of another process, which has waited for a while.
 func (r *roll) waiting(t *testing.T) <-chan *Lock {
 	e, got := r.open(t), make(chan *Lock, 1)
@@ -98,7 +91,7 @@ func (r *roll) waiting(t *testing.T) <-chan *Lock {
 // healed waits until a master lacks the lock no more.
 func (r *roll) healed(t *testing.T, lock *Lock, within time.Duration) {
 	t.Helper()
-	until(t, within, func() bool { return r.onAll(lock) || !lock.Valid() })
+	await.Within(t, within, func() bool { return r.onAll(lock) || !lock.Valid() })
 	require.NoError(t, lock.Err())
 }
 
@@ -190,7 +183,7 @@ func TestAForcedReleaseIsNotUndoneByAHealOnItsWay(t *testing.T) {
 			next, err := other.TryAcquire(t.Context(), "lock", 0)
 			require.NoError(t, err, "it keeps nobody from the lock")
 			require.NoError(t, next.KeepAlive(0))
-			until(t, 2*time.Second/3+200*time.Millisecond-time.Since(forced), func() bool { return !lock.Valid() }, "the next renewal")
+			await.Within(t, 2*time.Second/3+200*time.Millisecond-time.Since(forced), func() bool { return !lock.Valid() }, "the next renewal")
 			require.ErrorIs(t, lock.Err(), ErrNotHeld)
 			time.Sleep(200 * time.Millisecond)
 			for range 500 {
@@ -226,7 +219,7 @@ func TestAForcedReleaseWhileMastersRestartIsNotUndone(t *testing.T) {
 						time.Sleep(when)
 						restart()
 					}
-					until(t, 2*time.Second/3+100*time.Millisecond-time.Since(forced), func() bool { return !lock.Valid() }, "the next renewal")
+					await.Within(t, 2*time.Second/3+100*time.Millisecond-time.Since(forced), func() bool { return !lock.Valid() }, "the next renewal")
 					require.ErrorIs(t, lock.Err(), ErrNotHeld)
 					for range 500 { // all vote meanwhile
 						require.Zero(t, r.having(token))
@@ -264,7 +257,7 @@ func TestAForcedReleaseThatIsNotConfirmedMayBeSurvived(t *testing.T) {
 		n, err := Admin.ForceRelease(t.Context(), operator, "lock")
 		require.NoError(t, err)
 		require.Equal(t, 3, n)
-		until(t, time.Second, func() bool { return !lock.Valid() })
+		await.Within(t, time.Second, func() bool { return !lock.Valid() })
 	})
 }
 
@@ -291,8 +284,8 @@ func TestAHealThatFollowsTheReleaseOfARevealedLockIsUndone(t *testing.T) {
 		adopted, err := other.Adopt(t.Context(), "lock", lock.Reveal(), 0)
 		require.NoError(t, err)
 		require.NoError(t, adopted.Release(t.Context()))
-		until(t, 100*time.Millisecond, func() bool { return r.master(0).Value("lock") != "" }, "the heal came later")
-		until(t, 150*time.Millisecond, func() bool { return r.master(0).Value("lock") == "" }, "before the next renewal")
+		await.Within(t, 100*time.Millisecond, func() bool { return r.master(0).Value("lock") != "" }, "the heal came later")
+		await.Within(t, 150*time.Millisecond, func() bool { return r.master(0).Value("lock") == "" }, "before the next renewal")
 		require.ErrorIs(t, lock.Err(), ErrNotHeld)
 	})
 }
@@ -307,7 +300,7 @@ func TestAServerInTheMastersPlaceIsNotHealedBeforeItVotes(t *testing.T) {
 			r.master(i).Clock(365*24*time.Hour, 0)
 			replaced := time.Now()
 			time.Sleep(10 * time.Millisecond)
-			until(t, 5*time.Second, func() bool {
+			await.Within(t, 5*time.Second, func() bool {
 				votes := e.Stats().Masters[i].Cause == nil
 				require.True(t, votes || r.master(i).Value("lock") == "")
 				return votes
@@ -339,7 +332,7 @@ func TestALockOfTheFormerSetIsNotHealedAtTheNewMember(t *testing.T) {
 				next <- lock
 			}
 		}()
-		until(t, 3*time.Second, func() bool {
+		await.Within(t, 3*time.Second, func() bool {
 			require.Empty(t, next)
 			require.NotEqual(t, token, r.servers[all[3]].Value("lock"))
 			return !lock.Valid()
@@ -386,7 +379,7 @@ func TestAMasterThatComesBackWithOldDataIsHealed(t *testing.T) {
 				for i := range r.addresses {
 					r.master(i).RestartWith(old)
 					time.Sleep(10 * time.Millisecond)
-					until(t, 5*time.Second, func() bool { return e.Stats().Masters[i].Cause == nil })
+					await.Within(t, 5*time.Second, func() bool { return e.Stats().Masters[i].Cause == nil })
 					if of == "another's lock without an end" {
 						time.Sleep(time.Second)
 						require.NotEqual(t, lock.lease.token, r.master(i).Value("lock"))
@@ -427,10 +420,10 @@ func TestClocksAtTheEdgeOfDriftKeepTheLockAndNoSecondHolder(t *testing.T) {
 				}
 				// The holder stops after the last heal: its key ends last.
 				r.master(0).Delete("lock")
-				until(t, time.Second, func() bool { return r.onAll(lock) && r.having(lock.lease.token) == 3 })
+				await.Within(t, time.Second, func() bool { return r.onAll(lock) && r.having(lock.lease.token) == 3 })
 				require.NoError(t, lock.KeepAlive(time.Nanosecond))
 				other := r.open(t)
-				until(t, 3*time.Second, func() bool {
+				await.Within(t, 3*time.Second, func() bool {
 					next, err := other.TryAcquire(t.Context(), "lock", 0)
 					if err != nil {
 						return false
@@ -483,7 +476,7 @@ func TestWhenTheKeysOfADeadHolderEndApartTheNextFollowsAQuorumOfThem(t *testing.
 					for _, i := range lost {
 						r.master(i).Do("SET", "lock", "somebody else's")
 					}
-					until(t, time.Second, func() bool { return !r.onAll(lock) })
+					await.Within(t, time.Second, func() bool { return !r.onAll(lock) })
 					for _, i := range lost {
 						time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
 						r.master(i).Delete("lock")
@@ -507,7 +500,7 @@ func TestWhenTheKeysOfADeadHolderEndApartTheNextFollowsAQuorumOfThem(t *testing.
 					}
 					slices.Sort(ends)
 					free := died.Add(ends[masters/2])
-					until(t, 4*time.Second, func() bool { return len(got) > 0 })
+					await.Within(t, 4*time.Second, func() bool { return len(got) > 0 })
 					next := <-got
 					require.True(t, drawn || !time.Now().Before(lock.Until()), "the dead holder is valid")
 					waits = append(waits, time.Since(free))

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/await"
 	"muxlock/pipeline"
 )
 
@@ -192,7 +193,7 @@ func TestNothingIsHealedAtAMasterThatDoesNotVote(t *testing.T) {
 		require.Zero(t, e.Stats().Healed)
 		require.Zero(t, e.Stats().Eroded, "it does not vote")
 		require.True(t, lock.Valid())
-		until(t, 5*time.Second, func() bool { return e.Stats().Masters[0].Cause == nil })
+		await.Within(t, 5*time.Second, func() bool { return e.Stats().Masters[0].Cause == nil })
 		require.Equal(t, 1, e.Stats().Eroded)
 		time.Sleep(500 * time.Millisecond)
 		require.Equal(t, r.master(1).Value("lock"), r.master(0).Value("lock"))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -26,7 +27,7 @@ func TestWhoWaitsInLineLearnsWhoHasTheNameAndHowManyAreBeforeIt(t *testing.T) {
 			_, errs[i+1] = e.Acquire(ctx, t.Name(), 0)
 			done <- i
 		}()
-		soon(t, func() bool { return inLine(t, masters, t.Name()) == int64(i)+1 }, "engine %d stands in line", i+1)
+		await.Equal(t, int64(i)+1, func() any { return inLine(t, masters, t.Name()) }, "engine %d stands in line", i+1)
 	}
 	cancel()
 	<-done

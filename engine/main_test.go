@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -30,14 +31,10 @@ var shared = redistest.Shared{N: 5}
 // five returns the shared masters.
 var five = shared.Masters
 
-// patience is how long masters may take that no test stops: longer than a busy machine keeps
-// them waiting. Leases are longer.
-const patience = 2 * time.Second
-
 // open connects an engine to masters, closed at cleanup.
 func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) *Engine {
 	t.Helper()
-	cfg := Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience}
+	cfg := Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience}
 	for _, change := range changes {
 		change(&cfg)
 	}
@@ -62,17 +59,11 @@ func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.M
 
 func holder(text string) func(*Config) { return func(c *Config) { c.Holder = text } }
 
-// soon waits for a condition that the masters or the engine's background work bring about.
-func soon(t testing.TB, condition func() bool, why ...any) {
-	t.Helper()
-	require.Eventually(t, condition, 15*time.Second, 5*time.Millisecond, why...)
-}
-
 // everywhere waits until a lock's key is on all masters: the call returns with the quorum's
 // answers. It may never be where another's key has only just run out.
 func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		for _, value := range redistest.Get(t, masters, l.Name()) {
 			if value != l.lease.token {
 				return false
@@ -118,7 +109,7 @@ func cycle(t testing.TB, e *Engine, name string) {
 
 // shortLease lets a master that lost its data be admitted again after about five seconds.
 func shortLease(c *Config) {
-	c.MaxTTL, c.TTL, c.MasterTimeout = 2*patience, 2*patience, patience
+	c.MaxTTL, c.TTL, c.MasterTimeout = 2*await.Patience, 2*await.Patience, await.Patience
 }
 
 // shortSet returns masters that are set up for shortLease.
@@ -146,7 +137,7 @@ func again(do func() error) error {
 
 // shortConfig is for operators, who need an answer of each master: they give it nearly all of a lease.
 func shortConfig(masters []*redisserver.Server) Config {
-	return with(Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*patience-100*time.Millisecond))
+	return with(Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*await.Patience-100*time.Millisecond))
 }
 
 func with(c Config, changes ...func(*Config)) Config {
@@ -176,7 +167,7 @@ func fencedSet(t testing.TB, n int) []*redisserver.Server {
 }
 
 func setUpConfig(masters []*redisserver.Server) Config {
-	return Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * patience}
+	return Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * await.Patience}
 }
 
 func fenced(c *Config) { c.MastersAreNew, c.Fencing = false, true }

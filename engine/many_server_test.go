@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -58,7 +59,7 @@ func TestManyNamesAreAcquiredInOneCallEachWithItsOwnResult(t *testing.T) {
 	}
 	require.True(t, there.Valid())
 	require.Nil(t, other.ReleaseMany(t.Context(), []*Lock{there, nil}))
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 	require.Zero(t, e.Stats().Held)
 	for _, r := range e.AcquireMany(t.Context(), []string{t.Name()}, time.Nanosecond) {
 		require.ErrorIs(t, r.Err, ErrInvalid)

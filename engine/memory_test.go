@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/testing/await"
 	"muxlock/pipeline"
 )
 
@@ -80,8 +81,8 @@ func TestFiftyThousandLocksKeptAliveCostLittleMemoryAndNoGoroutine(t *testing.T)
 		require.NoError(t, err)
 		require.NoError(t, locks[i].KeepAlive(0))
 	}
-	soon(t, func() bool { return e.Stats().Renewed >= 2*count }, "all are renewed, twice")
-	soon(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, "no goroutine of their own; one is this check's")
+	await.True(t, func() bool { return e.Stats().Renewed >= 2*count }, "all are renewed, twice")
+	await.True(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, "no goroutine of their own; one is this check's")
 	each := (inUse() - before) / count
 	t.Logf("%d bytes per lock", each)
 	require.LessOrEqual(t, each, int64(1024))
@@ -141,13 +142,13 @@ func TestHundredThousandWaitersCostLittleMemoryAndAllGoHome(t *testing.T) {
 	ready.Wait()
 	before := inUse()
 	close(start)
-	require.Eventually(t, func() bool { return e.Stats().Waiting == count }, time.Minute, 5*time.Millisecond)
+	await.Equal(t, count, func() any { return e.Stats().Waiting })
 	each := (inUse() - before) / count
 	t.Logf("%d bytes per waiter", each)
 	require.LessOrEqual(t, each, int64(1024))
 
 	cancel()
-	require.Eventually(t, func() bool { return left.Load() == count/2 }, time.Minute, 5*time.Millisecond)
+	await.Equal(t, count/2, func() any { return left.Load() })
 	for i, lock := range holders {
 		holds[i].Add(-1)
 		require.NoError(t, lock.Release(t.Context()))

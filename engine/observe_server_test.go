@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 )
@@ -30,14 +31,14 @@ func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
 		lock, _ := e.Acquire(context.Background(), t.Name(), 5*time.Second)
 		next <- lock
 	}()
-	soon(t, func() bool { return e.Stats().Waiting == 1 })
+	await.Equal(t, 1, func() any { return e.Stats().Waiting })
 	first.lock()
 	first.lease.term.Since = first.since.Add(time.Hour) // the bound is not reached yet, on a slow machine too
 	first.unlock()
 	require.NoError(t, first.Release(t.Context()))
 	second := <-next
 	require.NoError(t, second.Release(t.Context()))
-	soon(t, func() bool { return j.has("released false true") })
+	await.True(t, func() bool { return j.has("released false true") })
 	require.Equal(t, []string{"acquired 1", "not acquired 0", "released true true", "acquired 0", "released false true"}, func() []string {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -48,15 +49,15 @@ func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
 	third, err := e.Acquire(t.Context(), t.Name(), 5*time.Second)
 	require.NoError(t, err)
 	require.NoError(t, third.KeepAlive(0))
-	soon(t, func() bool { return j.has("renewed true") })
+	await.True(t, func() bool { return j.has("renewed true") })
 	for _, m := range masters {
 		redistest.Command(t, m, "FLUSHALL")
 	}
 	<-third.Done()
-	soon(t, func() bool { return j.has("lost") && j.has("renewed false") })
+	await.True(t, func() bool { return j.has("lost") && j.has("renewed false") })
 	require.ErrorIs(t, third.Release(t.Context()), ErrNotHeld)
-	soon(t, func() bool { return j.has("released false false") })
-	soon(t, func() bool {
+	await.True(t, func() bool { return j.has("released false false") })
+	await.True(t, func() bool {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		return bytes.Count(j.log.Bytes(), []byte(`"WARN"`)) == 2

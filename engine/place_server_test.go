@@ -12,6 +12,7 @@ import (
 	"muxlock/internal/clock"
 	"muxlock/internal/line"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -48,7 +49,7 @@ func goInLine(t testing.TB, ctx context.Context, masters []*redisserver.Server, 
 				got <- lock
 			}
 		})
-		soon(t, func() bool { return inLine(t, masters, name) == int64(i)+1 }, "engine %d stands in line", i)
+		await.Equal(t, int64(i)+1, func() any { return inLine(t, masters, name) }, "engine %d stands in line", i)
 	}
 	return got
 }
@@ -109,7 +110,7 @@ func TestLockThatWasPassedOnLivesForItsTTL(t *testing.T) {
 	releaseToNext(t, lock)
 	lock = <-got
 	require.Less(t, time.Until(lock.Until()), line.Passed(second.cfg.TTL)+5*time.Second)
-	soon(t, func() bool { return time.Until(lock.Until()) > second.cfg.TTL*8/10 }, "it is extended")
+	await.True(t, func() bool { return time.Until(lock.Until()) > second.cfg.TTL*8/10 }, "it is extended")
 	renewed := second.Stats().Renewed
 	require.EqualValues(t, 1, renewed)
 	require.NoError(t, lock.Release(t.Context()))
@@ -131,17 +132,17 @@ func TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed(t *testing.T) {
 			defer cancel()
 			failed := make(chan error, 1)
 			go func() { _, err := second.Acquire(ctx, "n", 0); failed <- err }()
-			soon(t, func() bool { return inLine(t, masters, "n") == 1 })
+			await.Equal(t, 1, func() any { return inLine(t, masters, "n") })
 			got := make(chan *Lock, 1)
 			go func() { lock, _ := third.Acquire(t.Context(), "n", 0); got <- lock }()
-			soon(t, func() bool { return inLine(t, masters, "n") == 2 })
+			await.Equal(t, 2, func() any { return inLine(t, masters, "n") })
 			leave(second, cancel)
 			err = <-failed
 			require.ErrorIs(t, err, map[string]error{"ctx ends": context.Canceled, "Close": ErrClosed}[name])
 			if name == "ctx ends" {
 				require.ErrorIs(t, err, ErrTaken)
 			}
-			soon(t, func() bool { return inLine(t, masters, "n") == 1 }, "it is out of line")
+			await.Equal(t, 1, func() any { return inLine(t, masters, "n") }, "it is out of line")
 			releaseToNext(t, lock)
 			lock = <-got
 			require.EqualValues(t, 1, first.Stats().PassedOn)
@@ -162,7 +163,7 @@ func TestFirstInLineGetsTheLockWhenItsHolderIsGone(t *testing.T) {
 	began := time.Now()
 	got := goInLine(t, t.Context(), masters, "n", second)
 	lock := <-got
-	require.Less(t, time.Since(began), patience+ttl)
+	require.Less(t, time.Since(began), await.Patience+ttl)
 	require.NoError(t, lock.Release(t.Context()))
 }
 
@@ -195,7 +196,7 @@ func TestWhoMakesOneAttemptOrWantsAVeryShortLeaseDoesNotStandInLine(t *testing.T
 	other := open(t, masters, masterTimeout(line.LeastTTL/2))
 	linesOf(t, other)
 	go func() { _, err := other.Acquire(ctx, "n", line.LeastTTL-time.Millisecond); done <- err }()
-	soon(t, func() bool { return other.Stats().Taken >= 1 })
+	await.True(t, func() bool { return other.Stats().Taken >= 1 })
 	cancel()
 	require.ErrorIs(t, <-done, ErrTaken)
 	require.Zero(t, inLine(t, masters, "n"))
@@ -213,7 +214,7 @@ func TestWhatIsInThePlaceOfALineKeepsNobodyFromTheLock(t *testing.T) {
 		lock.lease.state.stoodInLine(clock.Instant{}, nil)
 		got := make(chan *Lock, 1)
 		go func() { lock, _ := second.Acquire(t.Context(), "n", 0); got <- lock }()
-		soon(t, func() bool { return second.Stats().NoQuorum > 0 }, "it cannot stand in line")
+		await.True(t, func() bool { return second.Stats().NoQuorum > 0 }, "it cannot stand in line")
 		require.NoError(t, lock.Release(t.Context()))
 		require.NoError(t, (<-got).Release(t.Context()))
 		require.Zero(t, setAside(second, 0)+setAside(first, 0))
@@ -233,10 +234,10 @@ func TestWaiterWhoseConnectionsWereReplacedHasItsQuorum(t *testing.T) {
 	for i := range links { // one after the other: a quorum is up all the time
 		times := setAside(second, i)
 		links[i].Cut()
-		soon(t, func() bool { return back(second, i, times) })
+		await.True(t, func() bool { return back(second, i, times) })
 	}
 	asked := second.Stats().Requests
-	soon(t, func() bool { return second.Stats().Requests > asked })
+	await.True(t, func() bool { return second.Stats().Requests > asked })
 	require.NoError(t, lock.Release(t.Context()))
 	require.NoError(t, (<-got).Release(t.Context()))
 	require.Zero(t, second.Stats().NoQuorum)

@@ -19,6 +19,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/shown"
 	"muxlock/pipeline"
 	"muxlock/scripts"
@@ -105,7 +106,7 @@ func (q *quoter) slow(d time.Duration) {
 func (q *quoter) restore(t *testing.T, e *Engine) {
 	t.Helper()
 	q.answer(nil)
-	soon(t, func() bool { return upMasters(e) == 5 })
+	await.Equal(t, 5, func() any { return upMasters(e) })
 }
 
 // requireNothingShown asserts that no event, log line or state of the engine has a secret.

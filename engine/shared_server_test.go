@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -43,7 +44,7 @@ func TestIntentEndsWithTheWait(t *testing.T) {
 				return n
 			}
 			readers := []*Lock{reader}
-			soon(t, func() bool { // a writer that stands in no line learns of readers when another one comes
+			await.True(t, func() bool { // a writer that stands in no line learns of readers when another one comes
 				if len(readers) < 30 && intents() == 0 {
 					if more, err := open(t, masters).TryAcquireShared(t.Context(), name, 0); err == nil { // else the intent came first
 						readers = append(readers, more)
@@ -60,7 +61,7 @@ func TestIntentEndsWithTheWait(t *testing.T) {
 			}
 			err := <-done
 			begun := time.Now()
-			soon(t, func() bool { return intents() == 0 }, name)
+			await.Equal(t, 0, func() any { return intents() }, name)
 			took := time.Since(begun)
 			require.Equal(t, leaves, err != nil, name)
 			leave()

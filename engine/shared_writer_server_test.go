@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -21,14 +22,14 @@ func TestWriterThatMetReadersStandsInLineAtOnceTheNextTime(t *testing.T) {
 		return n
 	}
 	refused := func() uint64 {
-		soon(t, func() bool { return intents() == 0 })
+		await.Equal(t, 0, func() any { return intents() })
 		reader, before := mustAcquireShared(t, other, t.Name(), 0), e.Stats().Taken
 		written := make(chan acquired, 1)
 		go func() {
 			lock, err := e.Acquire(t.Context(), t.Name(), 0)
 			written <- acquired{lock: lock, err: err}
 		}()
-		soon(t, func() bool { return intents() >= 2 })
+		await.True(t, func() bool { return intents() >= 2 })
 		require.NoError(t, reader.Release(t.Context()))
 		require.NoError(t, requireGot(t, written).Release(t.Context()))
 		return e.Stats().Taken - before

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"muxlock/internal/testing/await"
 )
 
 // measuredEnv makes this test binary another process; its value are the masters.
@@ -18,7 +20,7 @@ const stoppedFor = time.Second
 // actAsMeasured measures, says so on standard output, waits until this process has been stopped
 // for that long and prints what it measured.
 func actAsMeasured(masters []string) {
-	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, MasterTimeout: patience, Measure: true})
+	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, MasterTimeout: await.Patience, Measure: true})
 	if err != nil {
 		fmt.Println(err)
 		return

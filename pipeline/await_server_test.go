@@ -17,6 +17,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
@@ -100,7 +101,7 @@ func wakeUps(t testing.TB, p *Pipeline, rounds int) []time.Duration {
 }
 
 func TestAwaitIsWokenByARealRelease(t *testing.T) {
-	p, _ := overServers(t, redistest.Masters(t, 5), patience)
+	p, _ := overServers(t, redistest.Masters(t, 5), await.Patience)
 	took := wakeUps(t, p, 200)
 	t.Logf("from before the release to the wake-up: p50 %v, p99 %v", took[100], took[198])
 	require.Less(t, took[199], waitLimit)
@@ -132,7 +133,7 @@ func BenchmarkAwait(b *testing.B) {
 // TestAttemptAtTheAlarmComesNeitherEarlyNorLate has the exact rule, in a bubble.
 func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
 	const lease = 150 * time.Millisecond
-	p, _ := overServers(t, redistest.Masters(t, 5), patience)
+	p, _ := overServers(t, redistest.Masters(t, 5), await.Patience)
 	awaitAside(t, p, "warm-up") // the connections
 	start := time.Now()
 	p.mustTake(t, "a", lease)
@@ -155,7 +156,7 @@ func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
 }
 
 func TestThousandNamesAreAllWoken(t *testing.T) {
-	p, _ := overServers(t, redistest.Masters(t, 3), patience)
+	p, _ := overServers(t, redistest.Masters(t, 3), await.Patience)
 	var names []string
 	var releases []func()
 	for n := range 1000 {
@@ -186,7 +187,7 @@ func TestThousandNamesAreAllWoken(t *testing.T) {
 
 func TestKilledTrackingConnectionsLoseNoWakeUp(t *testing.T) {
 	servers := redistest.Masters(t, 5)
-	p, _ := overServers(t, servers, patience)
+	p, _ := overServers(t, servers, await.Patience)
 	for range 5 {
 		release := p.mustTake(t, "a", longLease)
 		woken := awaitAside(t, p, "a")
@@ -204,7 +205,7 @@ func TestKilledTrackingConnectionsLoseNoWakeUp(t *testing.T) {
 
 func TestFlushWakes(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	p, _ := overServers(t, servers, patience)
+	p, _ := overServers(t, servers, await.Patience)
 	p.mustTake(t, "a", longLease)
 	woken := awaitAside(t, p, "a")
 	untilArmed(t, p, 3, "a")
@@ -216,7 +217,7 @@ func TestFlushWakes(t *testing.T) {
 
 func TestRestartedMastersAreReadAgain(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	p, _ := overServers(t, servers, patience)
+	p, _ := overServers(t, servers, await.Patience)
 	p.mustTake(t, "a", longLease)
 	woken := awaitAside(t, p, "a")
 	untilArmed(t, p, 3, "a")
@@ -231,7 +232,7 @@ func TestRestartedMastersAreReadAgain(t *testing.T) {
 func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 	for _, refusal := range []string{"ACL", "RESP2", "ACL of CACHING"} {
 		t.Run(refusal, func(t *testing.T) {
-			cfg := Config{Timeout: patience, Queue: 1 << 10}
+			cfg := Config{Timeout: await.Patience, Queue: 1 << 10}
 			for _, s := range redistest.Masters(t, 3) {
 				option := rueidis.ClientOption{InitAddress: []string{s.Addr()}}
 				rights := "-@all +hello +ping +info +script|load +evalsha +set +get +mget +del +pttl +pexpire"
@@ -260,7 +261,7 @@ func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 			require.NoError(t, p.Await(t.Context(), "c", longLease), "so is what is free")
 			require.Less(t, time.Since(start), waitLimit)
 			for i := range cfg.Masters { // each Await ends with a quorum: a slow master may be read later
-				require.Eventually(t, func() bool { return p.Stats().Masters[i].Reads > 0 }, waitLimit, time.Millisecond)
+				await.True(t, func() bool { return p.Stats().Masters[i].Reads > 0 })
 				require.False(t, p.Stats().Masters[i].Tracking)
 				require.Zero(t, p.Stats().Masters[i].Pushes)
 			}
@@ -275,7 +276,7 @@ func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
 	processes, links := make([]*Pipeline, 4), []*faultconn.Link(nil)
 	for i := range processes {
 		var own []*faultconn.Link
-		processes[i], own = overServers(t, servers, patience)
+		processes[i], own = overServers(t, servers, await.Patience)
 		links = append(links, own...)
 	}
 	const names, cutting = 3, 2 * time.Second
@@ -375,7 +376,7 @@ func trackingIDs(t *testing.T, s *redisserver.Server) (ids []string) {
 
 func TestFullTableOfARealServerIsReadRarely(t *testing.T) {
 	const names = 300
-	p, _ := overServers(t, redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--tracking-table-max-keys", "100"}}), patience)
+	p, _ := overServers(t, redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--tracking-table-max-keys", "100"}}), await.Patience)
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	var release func()
@@ -395,11 +396,11 @@ func TestFullTableOfARealServerIsReadRarely(t *testing.T) {
 		return n
 	}
 	last := uint64(0)
-	require.Eventually(t, func() bool { // 20,000 reads a second by the pushes
+	await.True(t, func() bool { // 20,000 reads a second by the pushes
 		before := last
 		last = reads()
 		return before > 0 && last-before < 3*names
-	}, 3*waitLimit, time.Second)
+	})
 	require.Greater(t, last, uint64(3*names))
 	woken := awaitAside(t, p, "name0")
 	release()

@@ -10,6 +10,7 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline/internal/membership"
 )
@@ -24,7 +25,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	}
 	until := func(m *redisserver.Server, condition func(map[string]string) bool, why string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return condition(info(m)) }, 10*time.Second, 5*time.Millisecond, why)
+		await.True(t, func() bool { return condition(info(m)) }, why)
 	}
 	replicaOf := func(m *redisserver.Server, address string) {
 		host, port, err := net.SplitHostPort(address)

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
 func TestLockGoesToTheNextInLineWithoutARequestOfIts(t *testing.T) {
 	servers := redistest.Masters(t, 5)
-	holder, _ := overServers(t, servers, patience)
-	next, _ := overServers(t, servers, patience)
+	holder, _ := overServers(t, servers, await.Patience)
+	next, _ := overServers(t, servers, await.Patience)
 	out, err := holder.Do(t.Context(), Request{Op: Acquire, Name: "n", Token: "t1", TTL: hour})
 	require.NoError(t, err)
 	require.Equal(t, quorum.Won, out.Verdict)

@@ -17,6 +17,7 @@ import (
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
@@ -71,7 +72,7 @@ func requireHeldBy(t *testing.T, servers []*redisserver.Server, name, token stri
 // untilLines waits until all masters of p have lines.
 func untilLines(t *testing.T, p *Pipeline) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		p.Lines(context.Background())
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -81,7 +82,7 @@ func untilLines(t *testing.T, p *Pipeline) {
 			}
 		}
 		return true
-	}, 30*time.Second, time.Millisecond)
+	})
 }
 
 // A lineBubble is pipelines over fake masters that know the scripts, in virtual time.

@@ -16,14 +16,12 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/token"
 )
-
-// patience is the timeout of masters that no test stops. A busy machine delays them for less.
-const patience = 2 * time.Second
 
 // overServers starts a pipeline over real servers, each behind a link.
 func overServers(t testing.TB, servers []*redisserver.Server, timeout time.Duration) (*Pipeline, []*faultconn.Link) {
@@ -45,10 +43,10 @@ func overServers(t testing.TB, servers []*redisserver.Server, timeout time.Durat
 func requireQuiet(t *testing.T, p *Pipeline, servers []*redisserver.Server) {
 	t.Helper()
 	var state Stats
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		state = p.Stats()
 		return quiet(state)
-	}, 30*time.Second, 20*time.Millisecond, "%+v", &state)
+	}, "%+v", &state)
 	require.Empty(t, redistest.Keys(t, servers...))
 }
 
@@ -74,14 +72,14 @@ func TestStatsCountWhatTheSlowestMasterHasNotAnswered(t *testing.T) {
 	state := p.Stats().Masters[2]
 	require.Equal(t, 2, state.InFlight+state.Backlog, "the others have answered")
 	links[2].HoldReplies(false)
-	require.Eventually(t, func() bool { return slowest() == 0 }, 10*time.Second, time.Millisecond)
+	await.Equal(t, 0, func() any { return slowest() })
 	requireQuiet(t, p, servers)
 }
 
 func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
 	seed := draw.Seed(t)
 	servers := redistest.Masters(t, 5)
-	p, links := overServers(t, servers, patience)
+	p, links := overServers(t, servers, await.Patience)
 
 	const workers, names, cycles = 200, 50, 30
 	var held [names]atomic.Int32 // callers that believe they hold the name
@@ -167,14 +165,14 @@ func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
 
 func TestQuietIsSeenNotToBe(t *testing.T) {
 	servers := redistest.Masters(t, 1)
-	p, _ := overServers(t, servers, patience)
+	p, _ := overServers(t, servers, await.Patience)
 	p.mustTake(t, "left over", hour)
 	require.Equal(t, []string{"left over"}, redistest.Keys(t, servers...), "a key that nobody released must be found")
 }
 
 func TestNamesAndTokensAreBytes(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	p, _ := overServers(t, servers, patience)
+	p, _ := overServers(t, servers, await.Patience)
 	odd := []string{"nul\x00nul", "\r\n", "*1\r\n$4\r\nPING\r\n", "\xff\xfe", "{braces}", "-", "a", "1", "", " "}
 	for turn := range 2 {
 		var callers sync.WaitGroup
@@ -199,18 +197,18 @@ func TestNamesAndTokensAreBytes(t *testing.T) {
 
 func TestMasterRestartedEmptyIsAdmittedAgain(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	p, _ := overServers(t, servers, patience)
+	p, _ := overServers(t, servers, await.Patience)
 	release := p.mustTake(t, "a", hour)
 	require.NoError(t, servers[0].Kill())
 	require.NoError(t, servers[0].Restart(t.Context()))
-	require.Eventually(t, func() bool { s := p.Stats().Masters[0]; return s.Up && s.SetAside > 0 }, 20*time.Second, 10*time.Millisecond)
+	await.True(t, func() bool { s := p.Stats().Masters[0]; return s.Up && s.SetAside > 0 })
 	release()
 	requireQuiet(t, p, servers)
 }
 
 func TestWrongPasswordForAMajorityIsAMisconfiguration(t *testing.T) {
 	servers := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
-	cfg := Config{Timeout: patience, Queue: 10}
+	cfg := Config{Timeout: await.Patience, Queue: 10}
 	for i, s := range servers {
 		password := "wrong"
 		if i == 0 {

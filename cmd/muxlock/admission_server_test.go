@@ -15,6 +15,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/engine/groups"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -109,7 +110,7 @@ func TestARunOfExecBeginsTheWaitThatALaterOneEnds(t *testing.T) {
 	begun := s.members(t)[1]
 	require.True(t, begun.Waits)
 	require.Less(t, begun.Left, shortWait)
-	require.Eventually(t, func() bool { return s.members(t)[1].Left == 0 }, limit, 50*time.Millisecond, "with nobody there")
+	await.Equal(t, 0, func() any { return s.members(t)[1].Left }, "with nobody there")
 	require.False(t, s.members(t)[1].Admitted)
 	s.exec(t)
 	require.True(t, s.members(t)[1].Admitted)
@@ -181,10 +182,10 @@ func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
 	cfg.MaxTTL = 8 * time.Second
 	inRed, inBlue, setting := nameInEach(t, red, blue, cfg)
 	s := &set{env: []string{setting, "MUXLOCK_MAX_TTL=8s", "MUXLOCK_MASTER_TIMEOUT=2s"}}
-	require.Eventually(t, func() bool { // all have voted for long enough
+	await.True(t, func() bool { // all have voted for long enough
 		_, stderr, code := s.run(t, "exec --ttl 8s "+inRed+" -- true")
 		return code == 0 && stderr == ""
-	}, limit, time.Millisecond)
+	})
 	for _, m := range blue.masters {
 		restart(t, m)
 	}
@@ -206,12 +207,12 @@ func TestExecKeepsItsLockWhileAllMastersAreRestartedOneAfterAnother(t *testing.T
 			for _, m := range s.masters {
 				restart(t, m)
 				s.ok(t, "masters", "status", "--wait")
-				require.Eventually(t, func() bool {
+				await.True(t, func() bool {
 					stdout, _, code := s.run(t, "status", "name")
 					require.Zero(t, code, stdout)
 					require.Contains(t, stdout, " sh, ", "the holder, and no waiter")
 					return regexp.MustCompile(`^name is held on 3 of 3 masters by .* sh, .*; [1-9] in line`).MatchString(stdout)
-				}, limit, 100*time.Millisecond)
+				})
 			}
 			require.Empty(t, waiter.out.String())
 			holder.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -78,13 +78,13 @@ const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new
 // awaitPid waits for the file that stubborn writes.
 func awaitPid(t testing.TB, file string) (pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		text, err := os.ReadFile(file)
 		if err == nil {
 			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
 		}
 		return err == nil
-	}, limit, time.Millisecond)
+	})
 	return pid
 }
 

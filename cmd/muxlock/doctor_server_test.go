@@ -12,6 +12,7 @@ import (
 
 	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -72,9 +73,9 @@ func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
 
 	host, port, _ := strings.Cut(servers[0].Addr(), ":")
 	redistest.Command(t, servers[1], "REPLICAOF", host, port)
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		return strings.Contains(redistest.Command(t, servers[0], "INFO", "replication").(string), "connected_slaves:1")
-	}, limit, 10*time.Millisecond)
+	})
 	require.Equal(t, map[string]string{"eviction": "FAIL", "role": "FAIL", "failover": "WARN", "vote": "WARN"}, examine(t, addrs, "--new-masters"))
 }
 

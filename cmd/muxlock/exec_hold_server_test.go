@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine/admin"
-
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -90,7 +90,7 @@ func TestOfTwoMachinesThatFire300msApartOneRuns(t *testing.T) {
 	case <-second.done:
 	}
 	lost.ends(t, exitTaken)
-	require.Eventually(t, func() bool { _, err := os.Stat(ran); return err == nil }, limit, time.Millisecond)
+	await.True(t, func() bool { _, err := os.Stat(ran); return err == nil })
 	won.ends(t, 0, syscall.SIGTERM)
 	require.Empty(t, first.log.String()+second.log.String())
 	times, err := os.ReadFile(ran)

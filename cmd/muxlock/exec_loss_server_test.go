@@ -20,6 +20,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/engine/groups"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/usage"
 )
@@ -221,8 +222,8 @@ func (j *job) pid(t *testing.T) int {
 // awaitGone waits until a process has ended, even if nobody has reaped it.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}, limit, 10*time.Millisecond)
+	})
 }

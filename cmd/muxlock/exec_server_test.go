@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -87,9 +88,9 @@ func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
 	s := newSet(t)
 	lock := s.hold(t, "name")
 	j := s.start(t, "exec name -- echo ran")
-	require.Eventually(t, func() bool { // refused, it has asked this master to notify it
+	await.True(t, func() bool { // refused, it has asked this master to notify it
 		return strings.Contains(redistest.Command(t, s.masters[0], "INFO", "stats").(string), "tracking_total_keys:1")
-	}, limit, time.Millisecond)
+	})
 	require.Empty(t, j.out.String())
 	require.NoError(t, lock.Release(t.Context()))
 	j.ends(t, 0)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine/admin"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -35,10 +36,10 @@ func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 	s := newSet(t)
 	for _, holder := range []string{"one", "two"} {
 		s.start(t, "exec --shared --holder "+holder+" a -- sleep 60")
-		require.Eventually(t, func() bool { // on all masters
+		await.True(t, func() bool { // on all masters
 			stdout, _, _ := s.run(t, "status a")
 			return strings.Count(stdout, "s  "+holder+"\n") == 3
-		}, limit, time.Millisecond)
+		})
 	}
 	var was state
 	require.Zero(t, s.document(t, &was, "status a"))
@@ -94,11 +95,11 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 	s.script(t, "--shared --holder the-reader a", ready)
 	s.start(t, "exec a -- true")
 	var stderr string
-	require.Eventually(t, func() (refused bool) { // since the writer waits
+	await.True(t, func() (refused bool) { // since the writer waits
 		var code int
 		_, stderr, code = s.run(t, "exec --shared --try a -- true")
 		return code == exitTaken
-	}, limit, time.Millisecond)
+	})
 	require.Contains(t, stderr, "lock is taken")
 	require.NotContains(t, stderr, "the-reader")
 }
@@ -107,10 +108,10 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 func (s *set) awaitLine(t *testing.T, name string, waiting int) {
 	t.Helper()
 	e := s.engine(t)
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		i, err := admin.Inspect(t.Context(), e, name)
 		return err == nil && i.Waiting == waiting
-	}, limit, 10*time.Millisecond)
+	})
 }
 
 func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
@@ -124,7 +125,7 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 		require.Equal(t, slot, lock.Slot())
 		require.NoError(t, lock.KeepAlive(0))
 		key := fmt.Sprintf("__muxlock__:slot:%d:%s", slot, name)
-		require.Eventually(t, func() bool { return !slices.Contains(redistest.Get(t, s.masters, key), "") }, limit, time.Millisecond)
+		await.True(t, func() bool { return !slices.Contains(redistest.Get(t, s.masters, key), "") })
 	}
 	permit("jobs/a", 0)
 	permit("jobs/a", 1)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/await"
 )
 
 // startAsProcess1 starts a muxlock as process 1, whose children orphans become, as in a container.
@@ -52,7 +54,7 @@ func TestProcess1ReapsOrphansWhileItsCommandRuns(t *testing.T) {
 	s := newSet(t)
 	j := s.startAsProcess1(t, "exec", "name", "--", "sh", "-c", `trap 'exit 5' TERM; for i in 1 2 3 4; do (sh -c 'exit 3' &); done`+forever)
 	j.out.await(t, "ready")
-	require.Eventually(t, func() bool { return len(childrenOf(t, j.Process.Pid)) == 1 }, limit, 10*time.Millisecond)
+	await.Equal(t, 1, func() any { return len(childrenOf(t, j.Process.Pid)) })
 	j.ends(t, 5, syscall.SIGTERM)
 }
 
@@ -66,9 +68,9 @@ func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
 	out, err := exec.Command("nsenter", "-t", strconv.Itoa(j.Process.Pid), "-p", "sh", "-c", "sleep 300 >/dev/null 2>&1 &").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var orphans []int
-	require.Eventually(t, func() bool { orphans = childrenOf(t, j.Process.Pid); return len(orphans) == 1 }, limit, 10*time.Millisecond)
+	await.True(t, func() bool { orphans = childrenOf(t, j.Process.Pid); return len(orphans) == 1 })
 	require.NoError(t, syscall.Kill(orphans[0], syscall.SIGKILL))
-	require.Eventually(t, func() bool { return len(childrenOf(t, j.Process.Pid)) == 0 }, limit, 10*time.Millisecond)
+	await.Equal(t, 0, func() any { return len(childrenOf(t, j.Process.Pid)) })
 	require.NoError(t, lock.Release(t.Context()))
 	j.ends(t, 7)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -135,10 +136,10 @@ func TestStatusSaysWhichMasterLacksAReader(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, reader.KeepAlive(0))
 	}
-	require.Eventually(t, func() bool { // on all masters
+	await.True(t, func() bool { // on all masters
 		stdout, _, _ := s.run(t, "status", "name")
 		return strings.Contains(stdout, " on 3 of 3 masters by 2 readers")
-	}, limit, time.Millisecond)
+	})
 	redistest.Command(t, s.masters[0], "ZPOPMAX", "name")
 	require.Regexp(t, "^name is held on 2 of 3 masters by 2 readers, .*; "+s.masters[0].Addr()+" lacks a reader, and votes\n", s.ok(t, "status", "name"))
 }

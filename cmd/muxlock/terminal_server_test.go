@@ -16,6 +16,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -121,13 +122,13 @@ func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
 	s := newSet(t)
 	shell, terminal := s.underShell(t, "exec", "--ttl", "30s", "--hold-at-least", "1h", "name", "--", "sh", "-c", `echo $$ $PPID.`)
 	command, muxlock := shell.pids(t)
-	require.Eventually(t, func() bool { return syscall.Kill(command, 0) != nil }, limit, time.Millisecond)
+	await.True(t, func() bool { return syscall.Kill(command, 0) != nil })
 	// Again and again: a Ctrl-Z that comes before muxlock knows of the command's end stops nothing.
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		_, err := terminal.WriteString("\x1a")
 		require.NoError(t, err)
 		return strings.Contains(shell.out.String(), "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
-	}, limit, 10*stopTime)
+	})
 	awaitState(t, muxlock, "T")
 	_, err := terminal.WriteString("\n")
 	require.NoError(t, err)
@@ -150,11 +151,11 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 			j, terminal := s.runOnTerminal(t, c)
 			j.out.await(t, "ready")
 			// Again and again: a command that a busy machine gives no turn within stopTime is continued before it is asked.
-			require.Eventually(t, func() bool {
+			await.True(t, func() bool {
 				_, err := terminal.WriteString("\x1a")
 				require.NoError(t, err)
 				return strings.Contains(j.out.String(), "asked")
-			}, limit, 10*stopTime)
+			})
 			j.out.await(t, "continued")
 			j.ends(t, 5, syscall.SIGTERM)
 			require.Empty(t, redistest.Keys(t, s.masters...))
@@ -180,10 +181,10 @@ func TestLockIsNotStoppedInTheBackgroundOfATerminal(t *testing.T) {
 // awaitState waits until a process is in that state.
 func awaitState(t *testing.T, pid int, state string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err == nil && strings.Contains(string(stat), ") "+state+" ")
-	}, limit, 10*time.Millisecond)
+	})
 }
 
 func TestReleaseAsksOnATerminal(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -63,12 +64,12 @@ func TestMinorityThatIsAwayIsAWarningAndAMajorityIsNot(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	e := open(t, masters)
 	redistest.Down(t, masters[0])
-	soon(t, func() bool { return upMasters(e) == 2 })
+	await.Equal(t, 2, func() any { return upMasters(e) })
 	r := mustCheck(t, e)
 	require.Equal(t, map[string]Level{"reachable": LevelWarn}, levelsOf(t, r))
 	require.NoError(t, r.Err())
 	redistest.Down(t, masters[1])
-	soon(t, func() bool { return upMasters(e) == 1 })
+	await.Equal(t, 1, func() any { return upMasters(e) })
 	require.ErrorIs(t, mustCheck(t, e).Err(), ErrUnfit)
 }
 

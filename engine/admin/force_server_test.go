@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 )
@@ -24,7 +25,7 @@ func TestForcedReleaseWakesAWaiterAndTheHolderFindsOut(t *testing.T) {
 		_, err := other.Acquire(context.Background(), t.Name(), 20*time.Second)
 		next <- err
 	}()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return count(other, func(m engine.MasterStats) bool { return m.Tracking && m.Reads > 0 }) == 5
 	}, "it is notified, and does not poll")
 	i := mustInspect(t, tool, t.Name())
@@ -68,10 +69,10 @@ func TestForcedReleaseReachesAMasterThatIsAwayWhenItIsBack(t *testing.T) {
 	e, links := bent(t, masters)
 	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
 	i := mustInspect(t, e, t.Name())
-	soon(t, func() bool { return count(e, func(m engine.MasterStats) bool { return m.InFlight+m.Backlog > 0 }) == 0 }, "nothing is under way")
+	await.True(t, func() bool { return count(e, func(m engine.MasterStats) bool { return m.InFlight+m.Backlog > 0 }) == 0 }, "nothing is under way")
 	links[0].RefuseDials(true)
 	links[0].Cut()
-	soon(t, func() bool { return upMasters(e) == 4 })
+	await.Equal(t, 4, func() any { return upMasters(e) })
 	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
@@ -94,7 +95,7 @@ func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
 		link.RefuseDials(true)
 		link.Cut()
 	}
-	soon(t, func() bool { return upMasters(e) == 1 })
+	await.Equal(t, 1, func() any { return upMasters(e) })
 	n, err := ForceRelease(t.Context(), e, i)
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.Equal(t, 1, n)

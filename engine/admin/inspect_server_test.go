@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/limits"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 )
@@ -24,7 +25,7 @@ func TestInspectShowsWhoHoldsALockOnEachMaster(t *testing.T) {
 	service, tool := open(t, masters, holder("web-7/4211"), prefix), open(t, masters, prefix)
 	lock, err := service.Acquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return strings.Count(strings.Join(redistest.Get(t, masters, "app:"+t.Name()), " "), "@web-7/4211") == 5
 	})
 	i := mustInspect(t, tool, t.Name())
@@ -94,14 +95,14 @@ func TestInspectGoesOnWithoutMastersThatAreAway(t *testing.T) {
 	}
 	away(0)
 	away(1)
-	soon(t, func() bool { return upMasters(e) == 3 })
+	await.Equal(t, 3, func() any { return upMasters(e) })
 	i := mustInspect(t, e, t.Name())
 	require.True(t, i.Held)
 	for n, m := range i.Masters {
 		require.Equal(t, n < 2, m.Err != nil, "%d: %v", n, m.Err)
 	}
 	away(2)
-	soon(t, func() bool { return upMasters(e) == 2 })
+	await.Equal(t, 2, func() any { return upMasters(e) })
 	i, err = Inspect(t.Context(), e, t.Name())
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.ErrorAs(t, err, new(engine.MasterError))
@@ -110,7 +111,7 @@ func TestInspectGoesOnWithoutMastersThatAreAway(t *testing.T) {
 	for _, link := range links {
 		link.RefuseDials(false)
 	}
-	soon(t, func() bool { return upMasters(e) == 5 })
+	await.Equal(t, 5, func() any { return upMasters(e) })
 }
 
 // A name may be that of anything: the connections of the locks must live through it.
@@ -216,10 +217,10 @@ func TestInspectShowsReadersAndForceReleaseEndsThem(t *testing.T) {
 		locks = append(locks, lock)
 	}
 	var i Inspection
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		i = mustInspect(t, e, t.Name())
 		return !slices.ContainsFunc(i.Masters, func(m MasterHolds) bool { return len(m.Readers) != 2 })
-	}, 8*time.Second, time.Millisecond)
+	})
 	require.True(t, i.Held)
 	require.Contains(t, []string{"one", "two"}, i.Holder)
 	require.Positive(t, i.Left)

@@ -13,6 +13,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -61,16 +62,10 @@ func durable(c *engine.Config) { c.MastersAreDurable = true }
 
 func holder(text string) func(*engine.Config) { return func(c *engine.Config) { c.Holder = text } }
 
-// soon waits for a condition that the masters or the engine's background work bring about.
-func soon(t *testing.T, condition func() bool, why ...any) {
-	t.Helper()
-	require.Eventually(t, condition, 8*time.Second, 5*time.Millisecond, why...) // less than a lease
-}
-
 // everywhere waits until a lock's key is on all masters.
 func everywhere(t *testing.T, masters []*redisserver.Server, name string) {
 	t.Helper()
-	soon(t, func() bool { return !slices.Contains(redistest.Get(t, masters, name), "") }, "the key is on all masters")
+	await.True(t, func() bool { return !slices.Contains(redistest.Get(t, masters, name), "") }, "the key is on all masters")
 }
 
 // count returns how many masters an engine has of which is says so.

@@ -13,6 +13,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/enginetest"
+	"muxlock/internal/testing/await"
 )
 
 // What the engine keeps for all engines of a process (pools, what is known of the clocks) must
@@ -39,7 +40,7 @@ func TestBubblesAndRealTimeDoNotDisturbEachOther(t *testing.T) {
 	}
 	t.Run("real time", func(t *testing.T) {
 		t.Parallel()
-		e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+		e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 		for range 200 {
 			contend(t, e.Engine)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/internal/testing/await"
 )
 
 func TestAnAcquiredLockIsValidUntilItIsReleased(t *testing.T) {
@@ -33,7 +34,7 @@ func TestAnAcquiredLockIsValidUntilItIsReleased(t *testing.T) {
 
 func TestALockOfAnotherEngineIsTaken(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
-		other := w.open(t, engine.Config{MasterTimeout: patience})
+		other := w.open(t, engine.Config{MasterTimeout: await.Patience})
 		held := mustAcquire(t, other, "name", 0)
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, engine.ErrTaken)
@@ -47,7 +48,7 @@ func TestALockOfAnotherEngineIsTaken(t *testing.T) {
 			_, err := e.Acquire(ctx, "name", 0)
 			ended <- err
 		}()
-		soon(t, func() bool { return e.Stats().Taken+e.Stats().SplitVotes > 1 }, "it has asked") // the other has it at a majority at least
+		await.True(t, func() bool { return e.Stats().Taken+e.Stats().SplitVotes > 1 }, "it has asked") // the other has it at a majority at least
 		cancel()
 		err = <-ended
 		require.ErrorIs(t, err, engine.ErrTaken)
@@ -60,7 +61,7 @@ func TestOneOfAllHasTheLock(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		var inside, turns atomic.Int32
 		var callers sync.WaitGroup
-		for _, e := range []*engine.Engine{e, w.open(t, engine.Config{MasterTimeout: patience})} {
+		for _, e := range []*engine.Engine{e, w.open(t, engine.Config{MasterTimeout: await.Patience})} {
 			for range 4 {
 				callers.Go(func() {
 					for range 5 {
@@ -89,7 +90,7 @@ func TestAReleasedLockIsHandedToTheNextOfTheEngine(t *testing.T) {
 			assert.NoError(t, err)
 			next <- lock
 		}()
-		soon(t, func() bool { return e.Stats().Waiting == 1 }, "it waits")
+		await.Equal(t, 1, func() any { return e.Stats().Waiting }, "it waits")
 		require.NoError(t, first.Release(t.Context()))
 		lock := <-next
 		require.EqualValues(t, 1, e.Stats().HandedOver)
@@ -100,7 +101,7 @@ func TestAReleasedLockIsHandedToTheNextOfTheEngine(t *testing.T) {
 }
 
 // slowPolls has such long delays that a poll comes too late.
-var slowPolls = engine.Config{RetryHeld: time.Minute, MasterTimeout: patience}
+var slowPolls = engine.Config{RetryHeld: time.Minute, MasterTimeout: await.Patience}
 
 func TestAReleaseWakesTheWaitersOfOtherEngines(t *testing.T) {
 	everywhere(t, slowPolls, func(t *testing.T, w world, e *engine.Engine) {
@@ -113,7 +114,7 @@ func TestAReleaseWakesTheWaitersOfOtherEngines(t *testing.T) {
 			}
 			got <- err
 		}()
-		soon(t, func() bool {
+		await.True(t, func() bool {
 			for _, m := range e.Stats().Masters {
 				if m.Reads == 0 {
 					return false
@@ -150,7 +151,7 @@ func TestExtendMovesTheEndOut(t *testing.T) {
 
 func TestALockThatIsKeptAliveOutlivesItsLease(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
-		const ttl = 2 * patience
+		const ttl = 2 * await.Patience
 		var locks []*engine.Lock
 		for i := range 20 { // their renewals share a call of the batch script
 			locks = append(locks, mustAcquire(t, e, fmt.Sprint("name", i), ttl))
@@ -160,7 +161,7 @@ func TestALockThatIsKeptAliveOutlivesItsLease(t *testing.T) {
 		case <-time.After(2 * ttl):
 		case <-locks[0].Done():
 		}
-		other := w.open(t, engine.Config{MasterTimeout: patience})
+		other := w.open(t, engine.Config{MasterTimeout: await.Patience})
 		for _, lock := range locks {
 			require.NoError(t, lock.Err())
 			_, err := other.TryAcquire(t.Context(), lock.Name(), 0)
@@ -228,7 +229,7 @@ func TestALeaderWhoseLockIsLostStopsAndAnotherLeads(t *testing.T) {
 		<-leads
 		w.lose("name")
 		require.ErrorIs(t, <-ended, context.Canceled)
-		other := w.open(t, engine.Config{MasterTimeout: patience})
+		other := w.open(t, engine.Config{MasterTimeout: await.Patience})
 		require.NoError(t, other.Lead(within(t), "name", 0, func(context.Context, *engine.Lock) error { return nil }))
 		free(t, w)
 	})
@@ -236,9 +237,9 @@ func TestALeaderWhoseLockIsLostStopsAndAnotherLeads(t *testing.T) {
 
 func TestALockCanBeInspectedAdoptedAndReleasedByForce(t *testing.T) {
 	everywhere(t, engine.Config{Holder: "host 1"}, func(t *testing.T, w world, e *engine.Engine) {
-		other := w.open(t, engine.Config{Holder: "host 2", MasterTimeout: patience})
+		other := w.open(t, engine.Config{Holder: "host 2", MasterTimeout: await.Patience})
 		lock := mustAcquire(t, e, "name", 10*time.Second)
-		soon(t, func() bool { return len(w.keys()) == masters }, "all masters have it")
+		await.Equal(t, masters, func() any { return len(w.keys()) }, "all masters have it")
 		found, err := admin.Inspect(t.Context(), other, "name")
 		require.NoError(t, err)
 		require.True(t, found.Held)
@@ -270,7 +271,7 @@ func TestADeniedNameIsDenied(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
-		other := w.open(t, engine.Config{MasterTimeout: patience})
+		other := w.open(t, engine.Config{MasterTimeout: await.Patience})
 		begin := make(chan struct{})
 		var callers sync.WaitGroup
 		for i := range 200 {
@@ -293,7 +294,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestFencesGrowFromHolderToHolder(t *testing.T) {
-	cfg := engine.Config{Fencing: true, TTL: 3 * time.Second, MaxTTL: 3 * time.Second, HandOverTime: time.Minute, MasterTimeout: patience}
+	cfg := engine.Config{Fencing: true, TTL: 3 * time.Second, MaxTTL: 3 * time.Second, HandOverTime: time.Minute, MasterTimeout: await.Patience}
 	everywhere(t, cfg, func(t *testing.T, w world, e *engine.Engine) {
 		last := uint64(0)
 		next := func(lock *engine.Lock) {
@@ -309,7 +310,7 @@ func TestFencesGrowFromHolderToHolder(t *testing.T) {
 			require.NoError(t, lock.Release(t.Context()))
 		}
 		w.restart(4)
-		soon(t, func() bool {
+		await.True(t, func() bool {
 			for _, e := range engines {
 				if m := e.Stats().Masters[4]; !m.Up || m.Cause != nil || m.SetAside == 0 {
 					return false
@@ -349,7 +350,7 @@ func TestManyNamesAreAcquiredAndReleasedAtOnceEachByItself(t *testing.T) {
 
 func TestManyReadOrOneWrites(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
-		other := w.open(t, engine.Config{MasterTimeout: patience})
+		other := w.open(t, engine.Config{MasterTimeout: await.Patience})
 		var readers []*engine.Lock
 		for _, e := range []*engine.Engine{e, e, other} {
 			lock, err := e.TryAcquireShared(t.Context(), "name", 0)

@@ -14,6 +14,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/engine/enginetest"
+	"muxlock/internal/testing/await"
 )
 
 func TestALostLockIsNoticedAtOnce(t *testing.T) {
@@ -62,7 +63,7 @@ func TestAFaultOfANameIsOneOfItsReadersAndPermits(t *testing.T) {
 }
 
 func TestHealEndsAllFaults(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 	e.Refuse("refused")
 	e.Deny("denied")
 	_, err := e.TryAcquire(t.Context(), "refused", 0)
@@ -83,7 +84,7 @@ func TestHealEndsAllFaults(t *testing.T) {
 }
 
 func TestThereAreAsManyMastersAsAreNamed(t *testing.T) {
-	e := enginetest.New(t, engine.Config{Masters: []string{"rediss://user:password@10.0.0.1:6380", "unix:///socket", "10.0.0.3:6379"}, MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{Masters: []string{"rediss://user:password@10.0.0.1:6380", "unix:///socket", "10.0.0.3:6379"}, MasterTimeout: await.Patience})
 	require.Len(t, e.Stats().Masters, 3)
 	mustAcquire(t, e.Engine, "name", 0)
 	e.Down(0)
@@ -113,8 +114,8 @@ func TestAWrongConfigFailsTheTest(t *testing.T) {
 }
 
 func TestOpenPlaysAnotherProcess(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
-	locks := e.Open(t, engine.Config{MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
+	locks := e.Open(t, engine.Config{MasterTimeout: await.Patience})
 	require.NoError(t, locks.Do(t.Context(), "name", 0, func(context.Context) error {
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, engine.ErrTaken)
@@ -125,12 +126,12 @@ func TestOpenPlaysAnotherProcess(t *testing.T) {
 }
 
 func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 	report, err := admin.Check(t.Context(), e.Engine)
 	require.NoError(t, err)
 	require.NoError(t, report.Err())
 	e.NoQuorum()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		report, err = admin.Check(t.Context(), e.Engine)
 		require.NoError(t, err)
 		return errors.Is(report.Err(), admin.ErrUnfit)
@@ -138,7 +139,7 @@ func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
 }
 
 func TestHealLeavesALockThatWasHadAfterARefusal(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 	e.Refuse("name")
 	e.Lose("name")
 	lock := mustAcquire(t, e.Engine, "name", 0)
@@ -202,7 +203,7 @@ func TestAFaultIsKnownToEveryEngineWhenItsCallReturns(t *testing.T) {
 
 func TestALockIsLostAlsoBesideAnExtendUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+		e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 		lock := mustAcquire(t, e.Engine, "name", 0)
 		for i := range masters {
 			e.Slow(i, time.Second)
@@ -217,7 +218,7 @@ func TestALockIsLostAlsoBesideAnExtendUnderWay(t *testing.T) {
 }
 
 func TestLoseEndsWithoutAQuorum(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 	lock := mustAcquire(t, e.Engine, "name", 0)
 	e.NoQuorum()
 	e.Lose("name")
@@ -262,7 +263,7 @@ func TestLoseReturnsWhileTheNextOneHoldsTheLock(t *testing.T) {
 }
 
 func TestALostLockOfADeniedNameIsNoticedOnceTheNameIsAllowed(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 	lock := mustAcquire(t, e.Engine, "name", 0)
 	e.Deny("name")
 	e.Lose("name")

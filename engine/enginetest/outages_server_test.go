@@ -12,6 +12,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/enginetest"
+	"muxlock/internal/testing/await"
 )
 
 func TestAMinorityThatIsDownChangesNothing(t *testing.T) {
@@ -45,7 +46,7 @@ func TestWithoutAMajorityThereIsNoQuorum(t *testing.T) {
 		require.True(t, held.Valid(), "the old end stands")
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		soon(t, func() bool { return errors.Is(e.Ready(ended), engine.ErrNoQuorum) }, "it knows")
+		await.True(t, func() bool { return errors.Is(e.Ready(ended), engine.ErrNoQuorum) }, "it knows")
 		for i := range 3 {
 			w.up(i)
 		}
@@ -84,7 +85,7 @@ func TestAMinorityThatIsSlowDelaysNobody(t *testing.T) {
 }
 
 func TestMastersThatWereRestartedDoNotVoteAtOnce(t *testing.T) {
-	cfg := engine.Config{TTL: 3 * patience, MaxTTL: 3 * patience}
+	cfg := engine.Config{TTL: 3 * await.Patience, MaxTTL: 3 * await.Patience}
 	everywhere(t, cfg, func(t *testing.T, w world, e *engine.Engine) {
 		held := mustAcquire(t, e, "held", 0)
 		require.NoError(t, held.KeepAlive(0))
@@ -93,7 +94,7 @@ func TestMastersThatWereRestartedDoNotVoteAtOnce(t *testing.T) {
 		}
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, engine.ErrNoQuorum)
-		soon(t, func() bool {
+		await.True(t, func() bool {
 			_, err = e.TryAcquire(t.Context(), "held too", 0)
 			return errors.Is(err, engine.ErrRestarted)
 		}, "that is why")

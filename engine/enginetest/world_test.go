@@ -18,6 +18,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/engine/enginetest"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -46,16 +47,13 @@ type world interface {
 
 const masters = 5
 
-// patience is how long masters may take that no test stops; leases are longer.
-const patience = 2 * time.Second
-
 // everywhere runs a test on the masters of enginetest, in a bubble and in real time, and on
 // real ones.
 func everywhere(t *testing.T, cfg engine.Config, test func(t *testing.T, w world, e *engine.Engine)) {
 	t.Helper()
 	t.Parallel()
 	if cfg.MasterTimeout == 0 {
-		cfg.MasterTimeout = patience
+		cfg.MasterTimeout = await.Patience
 	}
 	t.Run("in a bubble", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,14 +145,6 @@ func (w *onServers) deny(name string) {
 	w.command("ACL", "SETUSER", "default", "resetkeys", "~allowed*", "~__muxlock__:*")
 }
 
-// soon waits for a condition that the masters or the engine's background work bring about.
-func soon(t *testing.T, condition func() bool, why string) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
-		require.True(t, time.Now().Before(end), why)
-	}
-}
-
 // within returns a ctx for something that is to happen long before its end.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
@@ -172,7 +162,7 @@ func mustAcquire(t *testing.T, e *engine.Engine, name string, ttl time.Duration)
 // free waits until no master has a lock.
 func free(t *testing.T, w world) {
 	t.Helper()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return !slices.ContainsFunc(w.keys(), func(key string) bool { return !strings.HasPrefix(key, "__muxlock__:") })
 	}, "no master has a lock")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -17,7 +18,7 @@ import (
 //	go test -run '^$' -bench BesideEngine -benchtime 60x ./engine/groups
 func BenchmarkBesideEngine(b *testing.B) {
 	servers := redistest.Masters(b, 3)
-	cfg := engine.Config{Masters: redistest.Addrs(servers), MastersAreNew: true, MasterTimeout: patience}
+	cfg := engine.Config{Masters: redistest.Addrs(servers), MastersAreNew: true, MasterTimeout: await.Patience}
 	ways := make(map[string]*engine.Engine)
 	for _, way := range []string{"engine", "again"} {
 		e, err := engine.New(b.Context(), cfg)
@@ -61,7 +62,7 @@ func BenchmarkBesideEngine(b *testing.B) {
 func BenchmarkMastersOfGroups(b *testing.B) {
 	servers := redistest.Masters(b, 6)
 	addrs := redistest.Addrs(servers)
-	cfg := engine.Config{MastersAreNew: true, MasterTimeout: patience}
+	cfg := engine.Config{MastersAreNew: true, MasterTimeout: await.Patience}
 	one, err := New(b.Context(), Config{Config: cfg, Groups: map[string][]string{"a": addrs[:3]}})
 	require.NoError(b, err)
 	defer one.Close()

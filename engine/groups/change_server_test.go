@@ -8,6 +8,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -17,7 +18,7 @@ func TestTheMapOfServersIsChanged(t *testing.T) {
 	servers := redistest.Masters(t, 6)
 	masters := map[string][]*redisserver.Server{"a": servers[:3], "b": servers[3:]}
 	start := func(now, next string) (*Engine, error) {
-		cfg := Config{Config: engine.Config{MastersAreNew: true, MasterTimeout: patience}, Groups: map[string][]string{}, Next: map[string][]string{}}
+		cfg := Config{Config: engine.Config{MastersAreNew: true, MasterTimeout: await.Patience}, Groups: map[string][]string{}, Next: map[string][]string{}}
 		for _, id := range now {
 			cfg.Groups[string(id)] = redistest.Addrs(masters[string(id)])
 		}
@@ -47,7 +48,7 @@ func TestTheMapOfServersIsChanged(t *testing.T) {
 	name := nameIn(t, change, "ab", 0)
 	var after *Engine
 	require.NoError(t, change.Do(within(t), name, 0, func(ctx context.Context) error {
-		soon(t, func() bool { return having(name) == 6 })
+		await.Equal(t, 6, func() any { return having(name) })
 		_, err := old.TryAcquire(ctx, name, 0)
 		require.ErrorIs(t, err, engine.ErrTaken)
 		require.NoError(t, old.Close())
@@ -62,7 +63,7 @@ func TestTheMapOfServersIsChanged(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrTaken)
 		return nil
 	}))
-	soon(t, func() bool { return having(name) == 0 })
+	await.Equal(t, 0, func() any { return having(name) })
 	_, err = start("a", "")
 	require.ErrorIs(t, err, engine.ErrConfigMismatch)
 	require.Contains(t, redistest.Command(t, servers[0], "GET", "__muxlock__:groups:"), "3 ")

@@ -15,6 +15,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/engine/lockdebug"
+	"muxlock/internal/testing/await"
 )
 
 func TestEachNameIsLockedInItsGroup(t *testing.T) {
@@ -70,7 +71,7 @@ func TestAllVerbsOfAnEngineWork(t *testing.T) {
 					require.ErrorIs(t, err, engine.ErrTaken)
 					return another.Release(ctx)
 				}))
-				soon(t, func() bool { return w.having(name) == "" }) // each is gone from a quorum, and not from the same
+				await.Equal(t, "", func() any { return w.having(name) }) // each is gone from a quorum, and not from the same
 
 				names := []string{"{" + name + "}/1", "{" + name + "}/2"}
 				require.NoError(t, e.DoAll(within(t), names, 0, func(ctx context.Context, set *engine.Set) error {
@@ -171,7 +172,7 @@ func TestAGroupWithoutAQuorumKeepsNobodyFromTheOthers(t *testing.T) {
 	require.NoError(t, e.Do(within(t), nameIn(t, e, "b", 0), 0, func(context.Context) error { return nil }))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	soon(t, func() bool { return errors.Is(e.Ready(ctx), engine.ErrNoQuorum) })
+	await.True(t, func() bool { return errors.Is(e.Ready(ctx), engine.ErrNoQuorum) })
 	require.ErrorContains(t, e.Ready(ctx), `group "a"`)
 	require.NotContains(t, e.Ready(ctx).Error(), `group "b"`)
 	require.NoError(t, e.Groups()["b"].Ready(ctx))

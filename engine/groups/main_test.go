@@ -17,6 +17,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/await"
 )
 
 func TestMain(m *testing.M) {
@@ -27,9 +28,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
-
-// patience is how long masters may take that no test stops.
-const patience = 2 * time.Second
 
 // A world is masters in this process, by address: "a0" is the first of group a.
 type world map[string]*redisfake.Server
@@ -71,7 +69,7 @@ func (w world) master(address string) *redisfake.Server {
 
 // config returns the Config of a map, and of the one that it is being changed to; each is ids without a separator.
 func (w world) config(now, next string) Config {
-	cfg := Config{Config: engine.Config{MasterTimeout: patience}, Groups: w.groups(strings.Split(now, "")...)}
+	cfg := Config{Config: engine.Config{MasterTimeout: await.Patience}, Groups: w.groups(strings.Split(now, "")...)}
 	if next != "" {
 		cfg.Next = w.groups(strings.Split(next, "")...)
 	}
@@ -130,9 +128,4 @@ func within(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func soon(t testing.TB, condition func() bool, why ...any) {
-	t.Helper()
-	require.Eventually(t, condition, 15*time.Second, time.Millisecond, why...)
 }

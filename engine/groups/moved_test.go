@@ -17,6 +17,7 @@ import (
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/pipeline"
 )
 
@@ -237,7 +238,7 @@ func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 	require.ErrorIs(t, e.r.Of("name").Start(pipeline.Request{Op: pipeline.Extend, Name: "name", Token: "token", TTL: time.Second}, nil), engine.ErrClosed)
 	_, err := e.TryAcquire(t.Context(), "name", 0)
 	require.ErrorIs(t, err, engine.ErrClosed)
-	soon(t, func() bool { return w.having("name") == "" }, "it is released in the first one")
+	await.Equal(t, "", func() any { return w.having("name") }, "it is released in the first one")
 }
 
 func TestOperatorsSeeAndReleaseAMovedNameOfEitherGroup(t *testing.T) {

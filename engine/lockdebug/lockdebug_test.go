@@ -18,6 +18,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/enginetest"
 	"muxlock/engine/internal/inside"
+	"muxlock/internal/testing/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,7 +60,7 @@ func TestThePageShowsWhatAProcessHoldsWantsAndHasLost(t *testing.T) {
 	for range 3 {
 		all.Go(func() { _, _ = locks.Acquire(waits, "invoice:42", 0) })
 	}
-	require.Eventually(t, func() bool { return locks.Stats().Waiting == 3 }, 15*time.Second, time.Millisecond)
+	await.Equal(t, 3, func() any { return locks.Stats().Waiting })
 	p := pageOf(t, h)
 	require.Equal(t, 3, p.HeldAll)
 	byName := map[string]inside.Held{}
@@ -93,7 +94,7 @@ func TestThePageShowsWhatAProcessHoldsWantsAndHasLost(t *testing.T) {
 		permits = append(permits, permit)
 	}
 	all.Go(func() { _, _ = locks.AcquirePermit(waits, "mail", 3, 0) })
-	require.Eventually(t, func() bool { return len(pageOf(t, h).Waited) == 2 && pageOf(t, h).Waited[1].Waiting == 1 }, 15*time.Second, time.Millisecond)
+	await.True(t, func() bool { return len(pageOf(t, h).Waited) == 2 && pageOf(t, h).Waited[1].Waiting == 1 })
 	mail := pageOf(t, h).Waited[1]
 	require.Equal(t, []any{"mail", "permit", true}, []any{mail.Name, mail.Kind, mail.Asks})
 	require.WithinDuration(t, time.Now(), mail.Since, time.Minute)

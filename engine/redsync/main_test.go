@@ -40,12 +40,6 @@ var names atomic.Int64
 // newName returns a name that no test has used.
 func newName(t testing.TB) string { return fmt.Sprint(t.Name(), " ", names.Add(1)) }
 
-// soon waits for a condition that the masters or the engine bring about.
-func soon(t testing.TB, condition func() bool, why string) {
-	t.Helper()
-	require.Eventually(t, condition, 15*time.Second, time.Millisecond, why)
-}
-
 func unlock(t testing.TB, m *Mutex) {
 	t.Helper()
 	ok, err := m.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -19,12 +20,12 @@ func TestWaiterInAnotherProcessIsWokenBeforeItsDelayIsOver(t *testing.T) {
 	here, there := New(open(t)), New(open(t))
 	m := here.NewMutex(name, WithExpiry(30*time.Second))
 	require.NoError(t, m.Lock())
-	soon(t, func() bool { return !slices.Contains(redistest.Get(t, five(t), name), "") }, "else the votes may be split, and its delay is as long")
+	await.True(t, func() bool { return !slices.Contains(redistest.Get(t, five(t), name), "") }, "else the votes may be split, and its delay is as long")
 	got := make(chan error)
 	go func() {
 		got <- there.NewMutex(name, WithExpiry(20*time.Second), WithTries(2), WithRetryDelay(time.Hour)).Lock()
 	}()
-	soon(t, func() bool { return there.engine.Stats().Taken > 0 }, "it waits")
+	await.True(t, func() bool { return there.engine.Stats().Taken > 0 }, "it waits")
 	unlock(t, m)
 	require.NoError(t, <-got)
 }
@@ -42,7 +43,7 @@ func TestLockIsHandedOverUnlessItsValueWasAskedFor(t *testing.T) {
 		}
 		got := make(chan error)
 		go func() { got <- next.Lock() }()
-		soon(t, func() bool { return e.Stats().Waiting == 1 }, "it waits")
+		await.Equal(t, 1, func() any { return e.Stats().Waiting }, "it waits")
 		unlock(t, m)
 		require.NoError(t, <-got)
 		require.Equal(t, asked, e.Stats().HandedOver == 0)
@@ -99,7 +100,7 @@ func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
 	for _, m := range masters {
 		require.NoError(t, m.Resume())
 	}
-	soon(t, func() bool { return m.Lock() == nil }, "what was sent is undone")
+	await.True(t, func() bool { return m.Lock() == nil }, "what was sent is undone")
 
 	err := m.redsync.spent(context.DeadlineExceeded) // the bound ended the first attempt
 	require.ErrorIs(t, err, ErrFailed)
@@ -186,7 +187,7 @@ func TestLostLockIsTakenAgainAlsoWhereItsKeyIsLeft(t *testing.T) {
 	require.NoError(t, m.Lock())
 	lost, value := m.EngineLock(), m.Value()
 	for _, master := range five(t) {
-		soon(t, func() bool { return redistest.Command(t, master, "PEXPIRE", name, "60000") == int64(1) }, "it has the key")
+		await.Equal(t, int64(1), func() any { return redistest.Command(t, master, "PEXPIRE", name, "60000") }, "it has the key")
 	}
 	<-lost.Done()
 	ok, err := m.Extend()

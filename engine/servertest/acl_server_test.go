@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -88,7 +89,7 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 			require.Zero(t, m.SetAside, "%v", m.Cause)
 		}
 		require.NoError(t, e.Close())
-		soon(t, func() bool { return len(redistest.Keys(t, masters...)) == 0 })
+		await.Equal(t, 0, func() any { return len(redistest.Keys(t, masters...)) })
 		for _, right := range native {
 			used := regexp.MustCompile("cmdstat_" + right[1:] + ":calls=[1-9]").MatchString(redistest.Command(t, masters[0], "INFO", "commandstats").(string))
 			require.Equal(t, slices.Contains(rights, right), used, right)
@@ -124,7 +125,7 @@ func TestReadersNeedTheirDocumentedRightsAndWritersDoNot(t *testing.T) {
 		}
 		wait := 50 * time.Millisecond
 		if len(locks) == 0 {
-			wait = 5 * patience
+			wait = 5 * await.Patience
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := writer.Acquire(ctx, "locks:n", 0)

@@ -14,11 +14,12 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
 // leaseWait is how long a restarted master has no vote, with shortLease.
-var leaseWait = redlock.RestartWait(2*patience, redlock.DefaultDrift)
+var leaseWait = redlock.RestartWait(2*await.Patience, redlock.DefaultDrift)
 
 // admitted returns how many masters are members that vote.
 func admitted(t testing.TB, masters []*redisserver.Server) (n int) {
@@ -39,7 +40,7 @@ func admitted(t testing.TB, masters []*redisserver.Server) (n int) {
 // untilAdmitted waits until all masters are members that vote. Each look reads all their registers, so there are few.
 func untilAdmitted(t testing.TB, masters []*redisserver.Server) {
 	t.Helper()
-	require.Eventually(t, func() bool { return admitted(t, masters) == len(masters) }, time.Minute, 200*time.Millisecond)
+	await.Equal(t, len(masters), func() any { return admitted(t, masters) })
 }
 
 // fence acquires and releases a lock, and returns its fence.
@@ -133,7 +134,7 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 				f := fence(t, e, t.Name()) // the others serve
 				require.Greater(t, f, last)
 				last = f
-				soon(t, func() bool { return redistest.Command(t, m, "GET", "__muxlock__:ticket") != nil })
+				await.True(t, func() bool { return redistest.Command(t, m, "GET", "__muxlock__:ticket") != nil })
 				redistest.Command(t, m, "HDEL", "__muxlock__:registers", strconv.Itoa(fencing.Register(t.Name())))
 				untilAdmitted(t, masters)
 				require.GreaterOrEqual(t, time.Since(begun), leaseWait)
@@ -148,7 +149,7 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 // refusedAsOfAnotherSet waits until an engine knows why it gets no lock any more.
 func refusedAsOfAnotherSet(t testing.TB, e *engine.Engine) {
 	t.Helper()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
 		require.Nil(t, lock)
 		require.ErrorIs(t, err, engine.ErrNotAcquired)
@@ -198,13 +199,13 @@ func TestFlushDuringAnAdmissionStartsItAgain(t *testing.T) {
 		return now
 	}
 	begun := flush()
-	soon(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
+	await.True(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
 	time.Sleep(time.Until(begun.Add(leaseWait / 2))) // in the middle of the wait
 	begun = flush()
 	untilAdmitted(t, masters)
 	require.GreaterOrEqual(t, time.Since(begun), leaseWait, "counted from the second flush")
 	for _, e := range engines {
-		soon(t, func() bool { return votesOn(e) == 3 }, "both find the mark, whoever made it")
+		await.Equal(t, 3, func() any { return votesOn(e) }, "both find the mark, whoever made it")
 		f := fence(t, e, t.Name())
 		require.Greater(t, f, last)
 		last = f
@@ -232,10 +233,10 @@ func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
 			l.Cut()
 		}
 		require.LessOrEqual(t, admitted(t, masters), 3)
-		soon(t, func() bool { return upMasters(e) == 3 })
+		await.Equal(t, 3, func() any { return upMasters(e) })
 	}
 	untilAdmitted(t, masters)
-	soon(t, func() bool { return votesOn(e) == 3 })
+	await.Equal(t, 3, func() any { return votesOn(e) })
 	require.Greater(t, fence(t, e, t.Name()), last)
 }
 
@@ -245,7 +246,7 @@ func TestMasterThatLeavesWhileTheOthersAreReadIsAdmittedLater(t *testing.T) {
 	e, links := bent(t, masters, fenced, shortLease)
 	redistest.Command(t, masters[0], "FLUSHALL")
 	fence(t, e, t.Name())
-	soon(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
+	await.True(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
 	time.Sleep(leaseWait - 200*time.Millisecond) // ends while the others' answers take long
 	for _, l := range links[1:] {
 		l.Delay(700 * time.Millisecond)
@@ -253,19 +254,19 @@ func TestMasterThatLeavesWhileTheOthersAreReadIsAdmittedLater(t *testing.T) {
 	for range 10 {
 		time.Sleep(50 * time.Millisecond)
 		links[0].Cut()
-		soon(t, func() bool { return upMasters(e) == 3 })
+		await.Equal(t, 3, func() any { return upMasters(e) })
 	}
 	for _, l := range links[1:] {
 		l.Delay(0)
 	}
 	untilAdmitted(t, masters)
-	soon(t, func() bool { return votesOn(e) == 3 })
+	await.Equal(t, 3, func() any { return votesOn(e) })
 }
 
 func TestDurableMasterThatWasRestartedVotesAtOnce(t *testing.T) {
 	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}})
-	cfg := engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * patience} // MaxTTL is 30 s
+	cfg := engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * await.Patience} // MaxTTL is 30 s
 	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	e := open(t, masters, fenced, durable)
 	last := fence(t, e, t.Name())

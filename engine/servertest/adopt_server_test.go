@@ -8,6 +8,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -23,7 +24,7 @@ func TestAdoptedLockIsKeptAlive(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, lock.KeepAlive(0))
 	until := lock.Until()
-	soon(t, func() bool { return lock.Until().After(until) })
+	await.True(t, func() bool { return lock.Until().After(until) })
 	require.NoError(t, lock.Release(t.Context()))
 	redistest.Gone(t, masters, t.Name())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
@@ -44,7 +45,7 @@ func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
 		_, err := e.Acquire(ctx, t.Name(), 20*time.Second)
 		returned <- err
 	}()
-	soon(t, func() bool { return redistest.Get(t, masters[:1], t.Name())[0] != "" }, "sent")
+	await.True(t, func() bool { return redistest.Get(t, masters[:1], t.Name())[0] != "" }, "sent")
 	cancel()
 	require.ErrorIs(t, <-returned, context.Canceled)
 	require.Equal(t, 5, upMasters(e), "no answer has come, nor MasterTimeout")
@@ -67,7 +68,7 @@ func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 		_, err := e.Acquire(ctx, t.Name(), 0)
 		returned <- err
 	}()
-	soon(t, func() bool { return e.Stats().Taken > 0 })
+	await.True(t, func() bool { return e.Stats().Taken > 0 })
 	cancel()
 	err := <-returned
 	require.ErrorIs(t, err, engine.ErrTaken)
@@ -106,7 +107,7 @@ func cancelledInFlight(t *testing.T, e *engine.Engine, links []*faultconn.Link, 
 	ctx, cancel := context.WithCancel(t.Context())
 	returned := make(chan error)
 	go func() { returned <- call(ctx) }()
-	soon(t, func() bool { return e.Stats().Rounds > rounds })
+	await.True(t, func() bool { return e.Stats().Rounds > rounds })
 	cancel()
 	return <-returned
 }
@@ -168,7 +169,7 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 		for i := uint64(1); !queued(); i++ { // fill the window
 			names = append(names, fmt.Sprint("/", i))
 			occupy(names[i-1])
-			soon(t, func() bool { return e.Stats().Rounds == i || queued() })
+			await.True(t, func() bool { return e.Stats().Rounds == i || queued() })
 		}
 
 		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
@@ -180,7 +181,7 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 			returned <- err
 		}()
 		if wait {
-			soon(t, func() bool { return e.Stats().Queued == 2 })
+			await.Equal(t, 2, func() any { return e.Stats().Queued })
 			cancel()
 			require.ErrorIs(t, <-returned, context.Canceled)
 			occupy("/waiting")
@@ -219,7 +220,7 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 	require.NoError(t, err)
 	var waiting sync.WaitGroup
 	waiting.Go(func() { _ = e.Do(ctx, "warm-up", 0, func(context.Context) error { return nil }) })
-	soon(t, opened)
+	await.True(t, opened)
 	require.NoError(t, held.Release(ctx))
 	waiting.Wait()
 	before := runtime.NumGoroutine() + 1 // soon runs its condition in one
@@ -252,8 +253,8 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 	}
 	work.Wait()
 	t.Logf("%d abandoned, %d acquired, largest round %d", abandoned.Load(), acquired.Load(), e.Stats().LargestRound)
-	soon(t, func() bool { return len(redistest.Keys(t, masters...)) == 0 }, "no key is left")
-	soon(t, func() bool { return runtime.NumGoroutine() <= before }, "no goroutine is left")
+	await.Equal(t, 0, func() any { return len(redistest.Keys(t, masters...)) }, "no key is left")
+	await.True(t, func() bool { return runtime.NumGoroutine() <= before }, "no goroutine is left")
 	require.Zero(t, e.Stats().Queued)
 	cycle(t, e, t.Name())
 }
@@ -282,7 +283,7 @@ func TestEveryAcquireWhoseContextEndsSaysWhy(t *testing.T) {
 				link.RefuseDials(true)
 				link.Cut()
 			}
-			soon(t, func() bool { return upMasters(e) == 2 })
+			await.Equal(t, 2, func() any { return upMasters(e) })
 			return func() {
 				for _, link := range links[:3] {
 					link.RefuseDials(false)
@@ -333,7 +334,7 @@ func TestAcquireThatNeverAskedSaysWhatIsKnownOfTheMasters(t *testing.T) {
 		link.RefuseDials(true)
 		link.Cut()
 	}
-	soon(t, func() bool { return upMasters(e) == 1 })
+	await.Equal(t, 1, func() any { return upMasters(e) })
 	m := missing()
 	require.NotNil(t, m)
 	require.Len(t, m.Causes, 2)
@@ -356,15 +357,15 @@ func TestWhatTheLastContenderFoundIsKnownToTheNext(t *testing.T) {
 		return cancel, returned
 	}
 	endFirst, first := acquire()
-	soon(t, func() bool { return e.Stats().Taken > 0 })
+	await.True(t, func() bool { return e.Stats().Taken > 0 })
 	endNext, next := acquire()
-	soon(t, func() bool { return e.Stats().Waiting == 1 })
+	await.Equal(t, 1, func() any { return e.Stats().Waiting })
 	for _, link := range links {
 		link.HoldReplies(true)
 	}
 	endFirst()
 	require.ErrorIs(t, <-first, engine.ErrTaken)
-	soon(t, func() bool { return e.Stats().Waiting == 0 }, "the next one contends")
+	await.Equal(t, 0, func() any { return e.Stats().Waiting }, "the next one contends")
 	endNext()
 	err = <-next
 	require.ErrorIs(t, err, engine.ErrTaken)

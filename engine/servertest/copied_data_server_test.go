@@ -14,6 +14,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -50,7 +51,7 @@ func restarted(t *testing.T, m *redisserver.Server) {
 	t.Helper()
 	require.NoError(t, m.Kill())
 	require.NoError(t, m.Restart(t.Context()))
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return strings.Contains(redistest.Command(t, m, "INFO", "persistence").(string), "\nloading:0")
 	})
 }
@@ -81,7 +82,7 @@ func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.
 	asked := calls(t, masters[1], "info")
 	cycle(t, stopped, "another")
 	polls := 0
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		polls++ // each is a call of INFO
 		return calls(t, masters[1], "info") == asked+polls+2
 	}, "the check that stays under way, of two commands")
@@ -95,11 +96,11 @@ func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.
 		second, err := stopped.TryAcquire(context.Background(), t.Name(), 0)
 		done <- result{second, err}
 	}()
-	soon(t, func() bool { return redistest.Command(t, masters[2], "EXISTS", t.Name()) == int64(1) })
+	await.Equal(t, int64(1), func() any { return redistest.Command(t, masters[2], "EXISTS", t.Name()) })
 	links[1].HoldReplies(false)
 	got := <-done
 	require.True(t, notHeldTwice(t, lock, got.lock, got.err))
-	soon(t, func() bool { return redistest.Get(t, masters[:2], t.Name())[1] == "" }, "what was granted is released")
+	await.Equal(t, "", func() any { return redistest.Get(t, masters[:2], t.Name())[1] }, "what was granted is released")
 }
 
 // calls returns how often a server was sent a command.
@@ -123,7 +124,7 @@ func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 	redistest.Command(t, masters[2], "HINCRBY", registersKey, registerOf(t.Name()), "-10") // it was late
 	redistest.Command(t, masters[1], "CONFIG", "SET", "repl-backlog-ttl", "1")
 	copied(t, masters[1], masters[2])
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return strings.Contains(redistest.Command(t, masters[1], "INFO", "replication").(string), "second_repl_offset:-1")
 	}, "no trace of it is left")
 	restarted(t, masters[1])
@@ -156,7 +157,7 @@ func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
 	require.NoError(t, adopted.KeepAlive(0))
 	require.NoError(t, admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
 	e := open(t, append(masters[:2:2], fourth...), fenced, shortLease)
-	soon(t, func() bool { return votesOn(e) == 3 })
+	await.Equal(t, 3, func() any { return votesOn(e) })
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	second, err := e.Acquire(ctx, t.Name(), 0)
@@ -225,7 +226,7 @@ func TestDatabasesThatAreSwappedMakeNoSecondHolder(t *testing.T) {
 		if lasts {
 			shown++
 		}
-		soon(t, func() bool { return votesOn(e) == 3 && votesOn(other) == 3 }, i)
+		await.True(t, func() bool { return votesOn(e) == 3 && votesOn(other) == 3 }, i)
 		if err := lock.Release(t.Context()); err != nil {
 			require.ErrorIs(t, err, engine.ErrNotHeld, "it was on too few")
 		}

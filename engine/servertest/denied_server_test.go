@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -42,7 +43,7 @@ func TestDeniedNameIsATypedErrorAndStopsNobodyElse(t *testing.T) {
 	stats := e.Stats()
 	require.EqualValues(t, 21, stats.Denied)
 	require.Zero(t, stats.NoQuorum)
-	soon(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
+	await.True(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
 	for _, m := range e.Stats().Masters {
 		require.Zero(t, m.SetAside, "%+v", m)
 	}
@@ -58,7 +59,7 @@ func TestSetWithADeniedNameBlamesNoOther(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrDenied)
 	require.NotContains(t, err.Error(), "allowed:", "the masters do not say which name it is")
 	require.ErrorContains(t, err, "NOPERM")
-	soon(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
+	await.True(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
 }
 
 func never(context.Context, *engine.Lock) error { panic("nobody leads") }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/draw"
 	"muxlock/internal/testing/redistest"
 )
@@ -99,7 +100,7 @@ func holdersNeverOverlap(t *testing.T, fenced [3]bool) {
 	for n := range 3 {
 		var e *engine.Engine // short leases want an impatient one, and a busy machine may fail it
 		cfg := engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: 30 * time.Millisecond, RetryHeld: 2 * time.Millisecond, MastersAreDurable: true, Fencing: fenced[n]}
-		soon(t, func() bool {
+		await.True(t, func() bool {
 			fresh, err := engine.New(ctx, cfg)
 			if err == nil {
 				e = fresh
@@ -171,5 +172,5 @@ func holdersNeverOverlap(t *testing.T, fenced [3]bool) {
 	withFence := slices.ContainsFunc(holdings, func(h holding) bool { return h.fence > 0 })
 	require.Equal(t, fenced[0], withFence)
 	require.NoError(t, overlap(holdings), "seed %d", seed)
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 }

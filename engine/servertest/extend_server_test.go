@@ -9,6 +9,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -20,7 +21,7 @@ func TestExtendLongerMovesTheEndOnAllMasters(t *testing.T) {
 	require.NoError(t, lock.Extend(t.Context(), ttl))
 	valid := redlock.Validity(ttl, 0, redlock.DefaultDrift)
 	require.WithinRange(t, lock.Until(), before.Add(valid), time.Now().Add(valid))
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		for _, left := range redistest.PTTL(t, masters, t.Name()) {
 			ends := time.Now().Add(time.Duration(left) * time.Millisecond)
 			if ends.Before(lock.Until()) || left > ttl.Milliseconds() {
@@ -132,7 +133,7 @@ func TestExtendWithTooFewMastersLeavesTheOldUntil(t *testing.T) {
 		require.Contains(t, err.Error(), m.Addr(), "the error names the masters that did not answer")
 		require.NoError(t, m.Resume())
 	}
-	soon(t, func() bool { return lock.Extend(t.Context(), 30*time.Second) == nil })
+	await.True(t, func() bool { return lock.Extend(t.Context(), 30*time.Second) == nil })
 	require.NoError(t, lock.Release(t.Context()))
 	redistest.Gone(t, masters, t.Name())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -26,18 +27,18 @@ func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
 		for i := range 20 {
 			begin := time.Now()
 			cycle(t, e, fmt.Sprint(t.Name(), stopped, i))
-			if took := time.Since(begin); took > patience/2 {
+			if took := time.Since(begin); took > await.Patience/2 {
 				t.Logf("%d stopped, cycle %d took %v", stopped, i, took)
 				cost++
 			}
 		}
 		require.LessOrEqual(t, cost, 2, "an acquire and a release at most")
-		soon(t, func() bool { return upMasters(e) == 5-stopped })
+		await.Equal(t, 5-stopped, func() any { return upMasters(e) })
 	}
 	for _, m := range masters[:2] {
 		require.NoError(t, m.Resume())
 	}
-	soon(t, func() bool { return upMasters(e) == 5 }, "they come back by themselves")
+	await.Equal(t, 5, func() any { return upMasters(e) }, "they come back by themselves")
 	lock := heldEverywhere(t, e, masters, 0)
 	require.NoError(t, lock.Release(t.Context()))
 	for stopped := 1; stopped <= 2; stopped++ {
@@ -62,7 +63,7 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 		begin := time.Now()
 		_, err := e.TryAcquire(ctx, names[i], ttl)
 		cancel()
-		t.Logf("attempt %d took %v with MasterTimeout %v", i, time.Since(begin), patience)
+		t.Logf("attempt %d took %v with MasterTimeout %v", i, time.Since(begin), await.Patience)
 		require.ErrorIs(t, err, engine.ErrNoQuorum)
 		require.ErrorIs(t, err, engine.ErrNotAcquired)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "it ends by itself")
@@ -74,8 +75,8 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 	for _, m := range masters[:3] {
 		require.NoError(t, m.Resume())
 	}
-	soon(t, func() bool { return upMasters(e) == 5 })
-	soon(t, func() bool { return pendingReleases(e) == 0 }, "second releases are sent")
+	await.Equal(t, 5, func() any { return upMasters(e) })
+	await.Equal(t, 0, func() any { return pendingReleases(e) }, "second releases are sent")
 	redistest.Gone(t, masters, names...)
 	cycle(t, e, names[0])
 }
@@ -92,14 +93,14 @@ func TestWaitersOfAStoppedMajorityGoOnOnceItIsBack(t *testing.T) {
 		lock, _ := e.Acquire(context.Background(), t.Name(), 0)
 		acquired <- lock
 	}()
-	soon(t, func() bool { return e.Stats().NoQuorum > 1 })
+	await.True(t, func() bool { return e.Stats().NoQuorum > 1 })
 	for _, m := range masters[:2] {
 		require.NoError(t, m.Resume())
 	}
 	lock := <-acquired
 	require.NotNil(t, lock)
 	require.NoError(t, lock.Release(t.Context()))
-	soon(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 })
+	await.True(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 })
 	redistest.Gone(t, masters, t.Name())
 }
 
@@ -151,7 +152,7 @@ func TestScriptFlushCostsNoCall(t *testing.T) {
 		require.Zero(t, m.SetAside)
 	}
 	require.Positive(t, e.Stats().Acquired)
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 }
 
 func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
@@ -164,14 +165,14 @@ func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
 	everywhere(t, masters, lock) // executed on the first master too, which cannot say so
 	links[0].RefuseDials(true)
 	links[0].Cut()
-	soon(t, func() bool { return upMasters(e) == 4 })
+	await.Equal(t, 4, func() any { return upMasters(e) })
 	require.NoError(t, lock.Release(t.Context()))
 	redistest.Gone(t, masters[1:], t.Name())
 	require.Equal(t, lock.Reveal(), redistest.Get(t, masters[:1], t.Name())[0], "still there for now")
 	links[0].HoldReplies(false)
 	links[0].RefuseDials(false)
 	redistest.Gone(t, masters, t.Name())
-	soon(t, func() bool { return upMasters(e) == 5 && pendingReleases(e) == 0 })
+	await.True(t, func() bool { return upMasters(e) == 5 && pendingReleases(e) == 0 })
 	require.Equal(t, uint64(1), e.Stats().Masters[0].PendingDeleted)
 }
 
@@ -194,14 +195,14 @@ func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T)
 	old.BlackHole(true)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 	require.NoError(t, err)
-	soon(t, func() bool { return back(e, 0, 0) }, "reconnected")
+	await.True(t, func() bool { return back(e, 0, 0) }, "reconnected")
 	require.NoError(t, lock.Release(t.Context()))
 	require.Zero(t, e.Stats().Masters[0].PendingDeleted)
 	require.Empty(t, redistest.Get(t, masters[:1], t.Name())[0])
 	old.BlackHole(false)
-	soon(t, func() bool { return redistest.Get(t, masters[:1], t.Name())[0] == lock.Reveal() }, "executed late")
+	await.Equal(t, lock.Reveal(), func() any { return redistest.Get(t, masters[:1], t.Name())[0] }, "executed late")
 	redistest.Gone(t, masters, t.Name())
-	soon(t, func() bool { return pendingReleases(e) == 0 })
+	await.Equal(t, 0, func() any { return pendingReleases(e) })
 	require.Equal(t, uint64(1), e.Stats().Masters[0].PendingDeleted)
 }
 
@@ -225,7 +226,7 @@ func TestLateMasterDoesNotDelayTheOthers(t *testing.T) {
 // Pending releases must be sent also while the master is never idle.
 func TestPendingReleasesAreSentUnderConstantLoad(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, masterTimeout(patience/4)) // a dead connection is noticed sooner
+	e, links := bent(t, masters, masterTimeout(await.Patience/4)) // a dead connection is noticed sooner
 	ctx, cancel := context.WithCancel(t.Context())
 	var load sync.WaitGroup
 	for i := range 64 {
@@ -240,6 +241,6 @@ func TestPendingReleasesAreSentUnderConstantLoad(t *testing.T) {
 	defer load.Wait()
 	defer cancel()
 	links[0].CutRepliesAfter(1000)
-	soon(t, func() bool { return back(e, 0, 0) })
-	soon(t, func() bool { return pendingReleases(e) == 0 }, "all are sent")
+	await.True(t, func() bool { return back(e, 0, 0) })
+	await.Equal(t, 0, func() any { return pendingReleases(e) }, "all are sent")
 }

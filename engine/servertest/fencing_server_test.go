@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 )
 
 // A fenceLog checks that the fences of a name grow.
@@ -80,7 +81,7 @@ func TestLoneFencedAcquiresTakeOneRoundTrip(t *testing.T) {
 func TestLateMasterThatIsSparedAcquiresHasTheirRegisters(t *testing.T) {
 	t.Parallel()
 	masters := fencedSet(t, 3)
-	e, links := bent(t, masters, fenced, masterTimeout(4*patience-time.Second))
+	e, links := bent(t, masters, fenced, masterTimeout(4*await.Patience-time.Second))
 	links[2].HoldReplies(true)
 	for range 50 {
 		cycle(t, e, t.Name())

@@ -14,6 +14,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -31,7 +32,7 @@ func TestPartOfASetIsRefusedAndTheWholeStarts(t *testing.T) {
 		held := mustAcquire(t, all, name, 0)
 		var starts sync.WaitGroup
 		starts.Go(func() {
-			e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(part), MastersAreNew: true, MasterTimeout: patience})
+			e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(part), MastersAreNew: true, MasterTimeout: await.Patience})
 			if err == nil { // the fault that this test is for
 				lock, err := e.TryAcquire(t.Context(), name, 0)
 				t.Errorf("a part of the set starts, and holds beside another: %v %v", lock, err)
@@ -70,18 +71,18 @@ func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
 	redistest.Command(t, others[2], "CONFIG", "RESETSTAT")
 	require.NoError(t, lock.Extend(t.Context(), 0))
 	require.NoError(t, lock.Release(t.Context()))
-	soon(t, func() bool { return redistest.Get(t, others[2:], t.Name())[0] == "" }, "releases go to all")
+	await.Equal(t, "", func() any { return redistest.Get(t, others[2:], t.Name())[0] }, "releases go to all")
 	require.NotContains(t, redistest.Command(t, others[2], "INFO", "commandstats"), "pexpire", "it was asked to extend")
 	require.NoError(t, e.Ready(t.Context()))
 
 	redistest.Down(t, masters[0])
-	soon(t, func() bool { return !e.Stats().Masters[0].Up })
+	await.True(t, func() bool { return !e.Stats().Masters[0].Up })
 	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, engine.ErrNoQuorum, "it may come back")
 	require.ErrorIs(t, err, engine.ErrConfigMismatch)
 
 	for _, mixed := range [][]*redisserver.Server{{masters[1], others[2]}, {masters[1], others[2], redistest.Masters(t, 1)[0]}} {
-		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(mixed), MastersAreNew: true, MasterTimeout: patience})
+		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(mixed), MastersAreNew: true, MasterTimeout: await.Patience})
 		require.ErrorIs(t, err, engine.ErrConfigMismatch)
 	}
 }
@@ -105,7 +106,7 @@ func TestSetMadeLaterIsSeenAtTheNextConnection(t *testing.T) {
 	for _, m := range masters {
 		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
 	}
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		s := one.Stats().Masters[0]
 		return s.SetAside > 0 && s.Up
 	})
@@ -118,7 +119,7 @@ func TestSetMadeLaterIsSeenAtTheNextConnection(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, lock.Release(t.Context()))
 	for i := range masters {
-		soon(t, func() bool { return all.Stats().Masters[i].Cause == nil })
+		await.True(t, func() bool { return all.Stats().Masters[i].Cause == nil })
 	}
 }
 
@@ -130,7 +131,7 @@ func TestClientsWithoutFencingGoOnWithARecoveredSet(t *testing.T) {
 	for i, m := range masters { // one by one: the others' looks are of the set before
 		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
 		again := func() bool { return log.count("DEBUG master connected again")+log.count("WARN master set aside") > i } // set aside: a check was under way
-		soon(t, func() bool { return again() && e.Stats().Masters[i].Cause == nil })
+		await.True(t, func() bool { return again() && e.Stats().Masters[i].Cause == nil })
 		cycle(t, e, t.Name())
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/await"
 )
 
 // TestOneOfAnotherProcessGetsItsTurnBesideManyOfOurs has 64 goroutines of one engine pass
@@ -26,7 +28,7 @@ func TestOneOfAnotherProcessGetsItsTurnBesideManyOfOurs(t *testing.T) {
 			}
 		})
 	}
-	soon(t, func() bool { return many.Stats().HandedOver > 0 })
+	await.True(t, func() bool { return many.Stats().HandedOver > 0 })
 	before, start := many.Stats().Acquired, time.Now()
 	for range turns {
 		lock, err := one.Acquire(t.Context(), t.Name(), 0)

@@ -21,6 +21,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -44,7 +45,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 	t.Helper()
 	redistest.Grant(t, masters, rights...)
 	cfg := engine.Config{
-		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience,
+		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience,
 		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
 	}
 	e, err := engine.New(t.Context(), with(cfg, changes...))
@@ -56,7 +57,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 
 // shortLease lets a master that lost its data be admitted again after about five seconds.
 func shortLease(c *engine.Config) {
-	c.MaxTTL, c.TTL, c.MasterTimeout = 2*patience, 2*patience, patience
+	c.MaxTTL, c.TTL, c.MasterTimeout = 2*await.Patience, 2*await.Patience, await.Patience
 }
 
 // shortSet returns masters that are set up for shortLease.
@@ -84,7 +85,7 @@ func again(do func() error) error {
 
 // shortConfig is for operators, who need an answer of each master: they give it nearly all of a lease.
 func shortConfig(masters []*redisserver.Server) engine.Config {
-	return with(engine.Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*patience-100*time.Millisecond))
+	return with(engine.Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*await.Patience-100*time.Millisecond))
 }
 
 func with(c engine.Config, changes ...func(*engine.Config)) engine.Config {
@@ -114,7 +115,7 @@ func fencedSet(t testing.TB, n int) []*redisserver.Server {
 }
 
 func setUpConfig(masters []*redisserver.Server) engine.Config {
-	return engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * patience}
+	return engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * await.Patience}
 }
 
 func fenced(c *engine.Config) { c.MastersAreNew, c.Fencing = false, true }
@@ -125,14 +126,10 @@ var shared = redistest.Shared{N: 5}
 // five returns the shared masters.
 var five = shared.Masters
 
-// patience is how long masters may take that no test stops: longer than a busy machine keeps
-// them waiting. Leases are longer.
-const patience = 2 * time.Second
-
 // open connects an engine to masters, closed at cleanup.
 func open(t testing.TB, masters []*redisserver.Server, changes ...func(*engine.Config)) *engine.Engine {
 	t.Helper()
-	cfg := engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience}
+	cfg := engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience}
 	for _, change := range changes {
 		change(&cfg)
 	}
@@ -160,16 +157,10 @@ func masterTimeout(d time.Duration) func(*engine.Config) {
 // durable lets a restarted master vote as soon as it is admitted.
 func durable(c *engine.Config) { c.MastersAreDurable = true }
 
-// soon waits for a condition that the masters or the engine's background work bring about.
-func soon(t testing.TB, condition func() bool, why ...any) {
-	t.Helper()
-	require.Eventually(t, condition, 15*time.Second, 5*time.Millisecond, why...)
-}
-
 // quiet waits until nothing is under way: a call returns with the quorum's answers.
 func quiet(t testing.TB, e *engine.Engine) {
 	t.Helper()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		s := e.Stats()
 		for _, m := range s.Masters {
 			if m.InFlight+m.Backlog > 0 {
@@ -184,7 +175,7 @@ func quiet(t testing.TB, e *engine.Engine) {
 // answers. It may never be where another's key has only just run out.
 func everywhere(t testing.TB, masters []*redisserver.Server, l *engine.Lock) {
 	t.Helper()
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		values := slices.Compact(redistest.Get(t, masters, l.Name()))
 		return len(values) == 1 && values[0] != ""
 	}, "the key is on all masters")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -57,7 +58,7 @@ func TestDoEndsTheFunctionsContextOnLossAndSaysSo(t *testing.T) {
 	e := open(t, masters)
 	failed := errors.New("cut short")
 	err := e.Do(t.Context(), t.Name(), 3*time.Second, func(ctx context.Context) error {
-		soon(t, func() bool { return e.Stats().Renewed >= 4 }) // past its ttl
+		await.True(t, func() bool { return e.Stats().Renewed >= 4 }) // past its ttl
 		require.NoError(t, ctx.Err())
 		redistest.Delete(t, masters, t.Name())
 		<-ctx.Done()
@@ -87,7 +88,7 @@ func TestDoDoesNotRunWithoutTheLock(t *testing.T) {
 			return nil
 		})
 	}()
-	soon(t, func() bool { return e.Stats().Taken > 0 })
+	await.True(t, func() bool { return e.Stats().Taken > 0 })
 	cancel()
 	err = <-returned
 	require.ErrorIs(t, err, engine.ErrTaken)

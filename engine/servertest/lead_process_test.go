@@ -10,6 +10,7 @@ import (
 
 	"muxlock/engine"
 	fencing "muxlock/engine/fence"
+	"muxlock/internal/testing/await"
 )
 
 // leaderEnv makes this test binary a leader; its value are the masters and, last, the resource.
@@ -26,7 +27,7 @@ func actAsLeader(addresses []string) {
 		fmt.Println(err)
 		return
 	}
-	e, err := engine.New(context.Background(), engine.Config{Masters: masters, Fencing: true, MasterTimeout: patience})
+	e, err := engine.New(context.Background(), engine.Config{Masters: masters, Fencing: true, MasterTimeout: await.Patience})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -141,7 +142,7 @@ func TestReleaseAfterExpiryIsNotHeldAndTouchesNobody(t *testing.T) {
 	t.Parallel()
 	masters := five(t)
 	e := open(t, masters)
-	old, err := e.TryAcquire(t.Context(), t.Name(), patience+100*time.Millisecond)
+	old, err := e.TryAcquire(t.Context(), t.Name(), await.Patience+100*time.Millisecond)
 	require.NoError(t, err)
 	<-old.Done()
 	require.ErrorIs(t, old.Err(), engine.ErrExpired)

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -41,7 +42,7 @@ func TestFlushedMastersAreALossForAHolderThatIsKeptAlive(t *testing.T) {
 
 func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsHealed(t *testing.T) {
 	t.Parallel()
-	const ttl = 2 * patience
+	const ttl = 2 * await.Patience
 	for deleted := 1; deleted <= 3; deleted++ {
 		t.Run(fmt.Sprint(deleted), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +60,7 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsHealed(t *testing.T) {
 				redistest.Gone(t, masters, t.Name()) // on the minority too
 				return
 			}
-			soon(t, func() bool {
+			await.True(t, func() bool {
 				has, of := lock.HeldOn()
 				return has == of && !time.Now().Before(first)
 			}, "healed, and renewed beyond its ttl")
@@ -72,18 +73,18 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsHealed(t *testing.T) {
 }
 
 func TestMasterStoppedForLongerThanTheLeaseHasTheLockAgain(t *testing.T) {
-	const ttl = 2 * patience
+	const ttl = 2 * await.Patience
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
 	e := open(t, masters)
 	lock := keeping(t, e, masters, ttl)
 	require.NoError(t, masters[0].Pause())
 	stopped := time.Now()
-	soon(t, func() bool { return upMasters(e) == 4 && time.Since(stopped) > ttl })
+	await.True(t, func() bool { return upMasters(e) == 4 && time.Since(stopped) > ttl })
 	require.True(t, lock.Valid())
 	require.NoError(t, masters[0].Resume())
-	soon(t, func() bool { return upMasters(e) == 5 })
-	soon(t, func() bool { has, of := lock.HeldOn(); return has == of }, "healed at the one that is back")
+	await.Equal(t, 5, func() any { return upMasters(e) })
+	await.True(t, func() bool { has, of := lock.HeldOn(); return has == of }, "healed at the one that is back")
 	require.True(t, lock.Valid())
 	everywhere(t, masters, lock)
 	require.NoError(t, lock.Release(t.Context()))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -28,7 +29,7 @@ func TestManyNamesWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan []engine.Result)
 	go func() { got <- e.AcquireMany(ctx, names, 20*time.Second) }()
-	soon(t, func() bool { return redistest.Get(t, masters[:1], names[99])[0] != "" }, "sent")
+	await.True(t, func() bool { return redistest.Get(t, masters[:1], names[99])[0] != "" }, "sent")
 	cancel()
 	for _, r := range <-got {
 		require.Nil(t, r.Lock)
@@ -38,7 +39,7 @@ func TestManyNamesWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 	for _, link := range links[:3] {
 		link.HoldReplies(false)
 	}
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 	for _, r := range e.AcquireMany(ctx, names[:2], 0) {
 		require.ErrorIs(t, r.Err, context.Canceled)
 	}
@@ -50,5 +51,5 @@ func TestManyNamesWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 		}
 	}
-	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -19,7 +20,7 @@ func measured(c *engine.Config) { c.Measure = true }
 func TestMeasurementsComeBackFromTheirJSON(t *testing.T) {
 	e := open(t, five(t), measured)
 	cycle(t, e, t.Name())
-	soon(t, func() bool { return e.Measured().Pauses.Count > 2 })
+	await.True(t, func() bool { return e.Measured().Pauses.Count > 2 })
 	m := e.Measured()
 	require.Equal(t, redistest.Addrs(five(t)), m.Masters)
 	require.Equal(t, 1, m.Groups)

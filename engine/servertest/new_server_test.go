@@ -24,6 +24,7 @@ import (
 	"muxlock/internal/limits"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -50,7 +51,7 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg.MasterTimeout = patience
+			cfg.MasterTimeout = await.Patience
 			_, err := engine.New(t.Context(), cfg)
 			require.ErrorIs(t, err, engine.ErrInvalid)
 			require.ErrorContains(t, err, "Masters: a master cannot be used as configured; ")
@@ -73,7 +74,7 @@ func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 		"with a database": {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret", SelectDB: 3}},
 	} {
 		t.Run("right "+name, func(t *testing.T) {
-			cfg.MastersAreNew, cfg.MasterTimeout = true, patience
+			cfg.MastersAreNew, cfg.MasterTimeout = true, await.Patience
 			e, err := engine.New(t.Context(), cfg)
 			require.NoError(t, err)
 			cycle(t, e, t.Name())
@@ -119,7 +120,7 @@ func TestNewDoesNotWaitForServersThatWillNotDo(t *testing.T) {
 func requireRuledOut(t *testing.T, good []*redisserver.Server, bad []string, says string, changes ...func(*engine.Config)) {
 	t.Helper()
 	addrs := redistest.Addrs(good)
-	cfg := with(engine.Config{Masters: append(bad[:2:2], addrs[0]), MastersAreNew: true, MasterTimeout: patience}, changes...)
+	cfg := with(engine.Config{Masters: append(bad[:2:2], addrs[0]), MastersAreNew: true, MasterTimeout: await.Patience}, changes...)
 	_, err := engine.New(t.Context(), cfg)
 	require.ErrorIs(t, err, engine.ErrInvalid)
 	require.NotErrorIs(t, err, engine.ErrNoQuorum)
@@ -154,7 +155,7 @@ func sentinel(t *testing.T) (address string) {
 		_ = c.Wait() // killed
 	})
 	address = "127.0.0.1:" + port
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
@@ -169,7 +170,7 @@ func TestNewWaitsForServersThatAreFullAndSaysSo(t *testing.T) {
 	t.Parallel()
 	masters := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--maxclients", "1"}})
 	for _, m := range masters {
-		soon(t, func() bool { // the server may still have the client that found it ready
+		await.True(t, func() bool { // the server may still have the client that found it ready
 			only, err := net.Dial("tcp", m.Addr())
 			if err != nil {
 				return false
@@ -182,7 +183,7 @@ func TestNewWaitsForServersThatAreFullAndSaysSo(t *testing.T) {
 		})
 	}
 	for range 20 { // sometimes it resets the connection, sometimes it ends it
-		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: patience})
+		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: await.Patience})
 		require.ErrorIs(t, err, engine.ErrNoQuorum)
 		require.NotErrorIs(t, err, engine.ErrInvalid)
 		require.ErrorContains(t, err, masters[0].Addr()+": max number of clients reached")
@@ -279,7 +280,7 @@ func TestNewShowsWhyAServerClosesTheConnectionAtOnce(t *testing.T) {
 					_ = end(c.(*net.TCPConn))
 				}
 			}()
-			_, err = engine.New(t.Context(), engine.Config{Masters: []string{l.Addr().String()}, MasterTimeout: patience})
+			_, err = engine.New(t.Context(), engine.Config{Masters: []string{l.Addr().String()}, MasterTimeout: await.Patience})
 			require.ErrorIs(t, err, engine.ErrInvalid)
 			require.ErrorContains(t, err, denied)
 			require.ErrorContains(t, err, "protected-mode no")
@@ -289,7 +290,7 @@ func TestNewShowsWhyAServerClosesTheConnectionAtOnce(t *testing.T) {
 }
 
 func TestNewRefusesADatabaseThatIsNotThere(t *testing.T) {
-	_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(five(t)), Client: rueidis.ClientOption{SelectDB: 1000}, MasterTimeout: patience})
+	_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(five(t)), Client: rueidis.ClientOption{SelectDB: 1000}, MasterTimeout: await.Patience})
 	require.ErrorIs(t, err, engine.ErrInvalid)
 	require.ErrorContains(t, err, "DB index is out of range")
 }
@@ -297,7 +298,7 @@ func TestNewRefusesADatabaseThatIsNotThere(t *testing.T) {
 func TestNewWithoutAMajorityNamesThoseThatFailed(t *testing.T) {
 	masters := redistest.Addrs(five(t))
 	away := []string{refusing(t), refusing(t), refusing(t)}
-	_, err := engine.New(t.Context(), engine.Config{Masters: append(masters[:2:2], away...), MasterTimeout: patience})
+	_, err := engine.New(t.Context(), engine.Config{Masters: append(masters[:2:2], away...), MasterTimeout: await.Patience})
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.NotErrorIs(t, err, engine.ErrInvalid)
 	for _, addr := range away {
@@ -320,7 +321,7 @@ func TestNewWorksWhileAMinorityIsAway(t *testing.T) {
 	for _, up := range ups {
 		up()
 	}
-	soon(t, func() bool { return upMasters(e) == 5 }, "they are probed")
+	await.Equal(t, 5, func() any { return upMasters(e) }, "they are probed")
 	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
 	require.NoError(t, lock.Release(t.Context()))
 	redistest.Gone(t, masters, t.Name())
@@ -330,7 +331,7 @@ func TestNewRefusesOneServerUnderTwoAddresses(t *testing.T) {
 	masters := redistest.Addrs(five(t))
 	_, port, err := net.SplitHostPort(masters[0])
 	require.NoError(t, err)
-	_, err = engine.New(t.Context(), engine.Config{Masters: []string{masters[0], masters[1], "localhost:" + port}, MasterTimeout: patience})
+	_, err = engine.New(t.Context(), engine.Config{Masters: []string{masters[0], masters[1], "localhost:" + port}, MasterTimeout: await.Patience})
 	require.ErrorIs(t, err, engine.ErrInvalid)
 	require.ErrorContains(t, err, "same server")
 	require.ErrorContains(t, err, port)
@@ -342,7 +343,7 @@ func TestNewRefusesAReplica(t *testing.T) {
 	e := open(t, masters)
 	require.Contains(t, cause(e, 0), "not a master")
 	redistest.Command(t, masters[1], "REPLICAOF", "127.0.0.1", "1")
-	_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: patience})
+	_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: await.Patience})
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.ErrorContains(t, err, "not a master")
 }
@@ -375,14 +376,14 @@ func TestNewEndsWithItsContextWhileMastersHang(t *testing.T) {
 func TestNewContextIsNotUsedAfterwards(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	masters := redistest.Masters(t, 3)
-	e, err := engine.New(ctx, engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience})
+	e, err := engine.New(ctx, engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience})
 	require.NoError(t, err)
 	defer e.Close()
 	cancel()
 	cycle(t, e, t.Name())
 	require.NoError(t, masters[0].Kill())
 	require.NoError(t, masters[0].Restart(t.Context()))
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		cycle(t, e, t.Name())
 		return back(e, 0, 0)
 	}, "reconnects")
@@ -397,7 +398,7 @@ func TestNewWithABadConfigSendsNothing(t *testing.T) {
 
 func TestConfigIsReadOnlyOnce(t *testing.T) {
 	addrs := redistest.Addrs(five(t))
-	cfg := engine.Config{Masters: append([]string(nil), addrs...), MastersAreNew: true, MasterTimeout: patience}
+	cfg := engine.Config{Masters: append([]string(nil), addrs...), MastersAreNew: true, MasterTimeout: await.Patience}
 	e, err := engine.New(t.Context(), cfg)
 	require.NoError(t, err)
 	defer e.Close()
@@ -471,7 +472,7 @@ func TestCloseEndsWaitersWithErrClosed(t *testing.T) {
 			ended <- err
 		}()
 	}
-	soon(t, func() bool { return e.Stats().Taken == 1 && e.Stats().Waiting == cap(ended)-1 })
+	await.True(t, func() bool { return e.Stats().Taken == 1 && e.Stats().Waiting == cap(ended)-1 })
 	require.NoError(t, e.Close())
 	for range cap(ended) {
 		err := <-ended
@@ -485,7 +486,7 @@ func TestCloseUnderLoadWaitsForNoMasterAndLeavesOnlyWhatIsHeld(t *testing.T) {
 	for _, stopped := range []int{0, 1, 3} {
 		t.Run(fmt.Sprintf("stopped=%d", stopped), func(t *testing.T) {
 			masters := redistest.Masters(t, 5)
-			e := open(t, masters, masterTimeout(patience/4))
+			e := open(t, masters, masterTimeout(await.Patience/4))
 			ready := make(chan struct{}, 64)
 			var load sync.WaitGroup
 			for i := range cap(ready) {
@@ -542,7 +543,7 @@ func TestCloseDoesNotWaitForAProbeThatHangs(t *testing.T) {
 	links[0].Cut()
 	links[0].HoldReplies(true)
 	cycle(t, e, t.Name())
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return strings.Contains(redistest.Command(t, masters[0], "CLIENT", "LIST").(string), "resp=3")
 	}, "the probe has sent its greeting, and nothing answers")
 	begin := time.Now()
@@ -555,7 +556,7 @@ func TestCloseDoesNotWaitForAProbeThatHangs(t *testing.T) {
 func TestManyEnginesOpenAndCloseWithoutALeak(t *testing.T) {
 	masters := five(t)
 	for range 10 {
-		e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience})
+		e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience})
 		require.NoError(t, err)
 		cycle(t, e, t.Name())
 		require.NoError(t, e.Close())
@@ -563,5 +564,5 @@ func TestManyEnginesOpenAndCloseWithoutALeak(t *testing.T) {
 	clients := func() int {
 		return strings.Count(redistest.Command(t, masters[0], "CLIENT", "LIST").(string), "\n")
 	}
-	soon(t, func() bool { return clients() == 1 }, "the connections are gone too")
+	await.Equal(t, 1, func() any { return clients() }, "the connections are gone too")
 }

@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -32,7 +33,7 @@ func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
 	addrs := redistest.Addrs(masters)
 	e, err := engine.New(t.Context(), engine.Config{
-		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, MastersAreNew: true, MasterTimeout: patience,
+		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, MastersAreNew: true, MasterTimeout: await.Patience,
 		Client: rueidis.ClientOption{Password: "secret"}, Logger: timeless(&out),
 	})
 	require.NoError(t, err)
@@ -99,7 +100,7 @@ func TestIdleConnectionsThatTheServersCloseAreNoEvents(t *testing.T) {
 	e := open(t, masters, func(c *engine.Config) {
 		c.Logger, c.Observer = logger, &engine.Observer{Master: func(string, bool, error) { seen <- true }}
 	})
-	soon(t, func() bool { return log.count("DEBUG master connected again") >= 6 })
+	await.True(t, func() bool { return log.count("DEBUG master connected again") >= 6 })
 	require.Empty(t, seen)
 	require.Zero(t, setAside(e, 0)+setAside(e, 1)+setAside(e, 2))
 	cycle(t, e, "name")
@@ -108,6 +109,6 @@ func TestIdleConnectionsThatTheServersCloseAreNoEvents(t *testing.T) {
 
 	e = open(t, masters, func(c *engine.Config) { c.Logger = logger })
 	require.NoError(t, masters[0].Stop())
-	soon(t, func() bool { return log.count("WARN master set aside") == 1 })
+	await.Equal(t, 1, func() any { return log.count("WARN master set aside") })
 	require.EqualValues(t, 1, setAside(e, 0), "one that has stopped")
 }

@@ -17,6 +17,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -94,7 +95,7 @@ func TestSetUpThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 			e = open(t, masters, fenced, shortLease)
 		} // else two of three serve, and the engine admits the last
 		untilAdmitted(t, masters)
-		soon(t, func() bool { return votesOn(e) == 3 })
+		await.Equal(t, 3, func() any { return votesOn(e) })
 		f := fence(t, e, t.Name())
 		require.GreaterOrEqual(t, f, last, "even what was flushed begins above, by the time")
 		last = f &^ (1<<20 - 1) // one second and more are between
@@ -236,7 +237,7 @@ func replaced(t *testing.T, set []*redisserver.Server, from, to *redisserver.Ser
 // untilItWaits waits until a master has a ticket, and since when.
 func untilItWaits(t *testing.T, m *redisserver.Server) {
 	t.Helper()
-	soon(t, func() bool { return len(redistest.Keys(t, m)) == 2 })
+	await.Equal(t, 2, func() any { return len(redistest.Keys(t, m)) })
 }
 
 // requireNoSecondHolder replaces a member of the set, whose last master is new. The lock that is held meanwhile is at two
@@ -283,7 +284,7 @@ func TestOneOfTwoReplacementsOfASetOfFourEnds(t *testing.T) {
 	after := append([]*redisserver.Server{all[4+winner], masters[1-winner]}, masters[2:]...)
 	e := open(t, after, fenced, shortLease)
 	require.NotZero(t, fence(t, e, t.Name()))
-	soon(t, func() bool { return votesOn(e) == 4 })
+	await.Equal(t, 4, func() any { return votesOn(e) })
 }
 
 // What a set of before still does ends with the first step of the recovery: the wait outlasts it.
@@ -362,7 +363,7 @@ func TestRegistersThatWereDeletedAreAnErrorAndAFlushHealsThem(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrRegister)
 	require.ErrorIs(t, err, engine.ErrNotAcquired)
 	redistest.Command(t, masters[0], "FLUSHALL")
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 		return strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
 	}, "those that are missing are not taken for small ones")

@@ -15,6 +15,7 @@ import (
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/limits"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -73,7 +74,7 @@ func TestPermitIsALockOfASlot(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 			require.ErrorIs(t, l.Release(t.Context()), engine.ErrNotHeld)
 		}
-		soon(t, func() bool { return len(slotKeys(t, masters)) == 0 }, "nothing of it stays")
+		await.Equal(t, 0, func() any { return len(slotKeys(t, masters)) }, "nothing of it stays")
 	}
 	require.Zero(t, e.Stats().Held)
 }
@@ -144,7 +145,7 @@ func TestAtMostTheLimitHoldPermits(t *testing.T) {
 			}
 		}
 		all.Wait()
-		soon(t, func() bool { return len(slotKeys(t, masters)) == 0 })
+		await.Equal(t, 0, func() any { return len(slotKeys(t, masters)) })
 	}
 }
 
@@ -161,7 +162,7 @@ func TestVotesOnSeveralSlotsAreNoPermit(t *testing.T) {
 	}
 	_, err := e.TryAcquirePermit(t.Context(), t.Name(), 3, 0)
 	require.ErrorIs(t, err, engine.ErrTaken)
-	soon(t, func() bool { return len(slotKeys(t, masters)) == 6 })
+	await.Equal(t, 6, func() any { return len(slotKeys(t, masters)) })
 	redistest.Command(t, masters[0], "DEL", keyOf(1, t.Name()))
 	p := mustPermit(t, e, t.Name(), 3)
 	require.Equal(t, 1, p.Slot())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -15,7 +16,7 @@ func TestAPrefixIsOfTheKeyAndNotOfTheName(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	names := make(chan string, 8)
 	cfg := engine.Config{
-		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience, Prefix: "app:",
+		Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: await.Patience, Prefix: "app:",
 		Observer: &engine.Observer{
 			Acquired:    func(name string, _ time.Duration, _ int) { names <- "acquired " + name },
 			NotAcquired: func(name string, _ time.Duration, _ int, _ error) { names <- "refused " + name },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -29,11 +30,11 @@ func TestRestartedMasterGetsNoCallBeforeTheProbeHasAdmittedIt(t *testing.T) {
 		require.NoError(t, err)
 		defer lock.Release(context.Background())
 	}
-	soon(t, func() bool { return upMasters(e) == 4 })
+	await.Equal(t, 4, func() any { return upMasters(e) })
 	require.NotEmpty(t, cause(e, 0))
 	require.Empty(t, redistest.Keys(t, masters[0]), "held back by refused dials")
 	links[0].RefuseDials(false)
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		lock, err := e.TryAcquire(t.Context(), fmt.Sprint(t.Name(), "/meanwhile/", time.Now().UnixNano()), 20*time.Second)
 		require.NoError(t, err)
 		defer lock.Release(context.Background())
@@ -62,7 +63,7 @@ func TestMasterRestartedWhileTheClientIsIdleIsNotGrantedOnBeforeTheProbe(t *test
 		monitor := dialWire(t, masters[0])
 		require.Equal(t, "+OK", monitor.do(t, "MONITOR"))
 		links[0].RefuseDials(false)
-		soon(t, func() bool {
+		await.True(t, func() bool {
 			cycle(t, e, fmt.Sprint(t.Name(), "/", time.Now().UnixNano()))
 			return back(e, 0, times)
 		})

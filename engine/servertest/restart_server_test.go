@@ -13,6 +13,7 @@ import (
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -26,7 +27,7 @@ func TestMasterRestartedEmptyWithinALeaseMakesNoSecondHolder(t *testing.T) {
 	other := open(t, masters, shortWait)
 	links[2].RefuseDials(true)
 	links[2].Cut()
-	soon(t, func() bool { return upMasters(holder) == 2 })
+	await.Equal(t, 2, func() any { return upMasters(holder) })
 	cycle(t, other, t.Name())
 	redistest.Gone(t, masters, t.Name()) // the verdict of a release comes from a quorum
 
@@ -56,7 +57,7 @@ func TestMasterRestartedEmptyWithinALeaseMakesNoSecondHolder(t *testing.T) {
 	require.Positive(t, meant, "it came back inside the lease")
 	require.Empty(t, redistest.Keys(t, masters[1]))
 
-	soon(t, func() bool { return other.Stats().Masters[1].VotesFrom.IsZero() })
+	await.True(t, func() bool { return other.Stats().Masters[1].VotesFrom.IsZero() })
 	require.Greater(t, time.Since(killed), redlock.RestartWait(8*time.Second, redlock.DefaultDrift))
 	late := heldEverywhere(t, other, masters, 0)
 	require.NoError(t, late.Release(t.Context()))
@@ -92,7 +93,7 @@ func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, lock.Release(t.Context()))
 	// By now they have been up for long enough to be trusted at once.
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		later := open(t, masters, shortWait, func(c *engine.Config) { c.MastersAreNew = false })
 		_, err := later.TryAcquire(t.Context(), fmt.Sprint(t.Name(), time.Now().UnixNano()), 0)
 		return err == nil
@@ -105,7 +106,7 @@ func replicaOf(t *testing.T, m, other *redisserver.Server) {
 	host, port, err := net.SplitHostPort(other.Addr())
 	require.NoError(t, err)
 	redistest.Command(t, m, "REPLICAOF", host, port)
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return strings.Contains(redistest.Command(t, m, "INFO", "replication").(string), "master_link_status:up")
 	})
 }
@@ -126,7 +127,7 @@ func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 		masters := second.Stats().Masters
 		return !masters[0].VotesFrom.IsZero() && !masters[1].VotesFrom.IsZero()
 	}
-	soon(t, waiting, "both are back and wait")
+	await.True(t, waiting, "both are back and wait")
 	for range 10 {
 		_, err := second.TryAcquire(t.Context(), t.Name(), 0)
 		require.ErrorIs(t, err, engine.ErrNoQuorum)

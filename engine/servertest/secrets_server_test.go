@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/testing/shown"
 )
@@ -37,6 +38,6 @@ func TestNoErrorHoldsAToken(t *testing.T) {
 	for _, link := range links {
 		link.RefuseDials(false)
 	}
-	soon(t, func() bool { return upMasters(e) == 5 })
+	await.Equal(t, 5, func() any { return upMasters(e) })
 	redistest.Gone(t, masters, t.Name())
 }

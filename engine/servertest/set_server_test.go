@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/limits"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -30,7 +31,7 @@ func TestSetIsAcquiredWholeOrNotAtAll(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("%q", names[size/2]))
 		var votes *engine.AttemptError
 		require.ErrorAs(t, err, &votes)
-		soon(t, func() bool { return len(ownKeys(t, masters)) == 5 }, "but that of the other")
+		await.Equal(t, 5, func() any { return len(ownKeys(t, masters)) }, "but that of the other")
 		require.NoError(t, there.Release(t.Context()))
 
 		rounds := e.Stats().Rounds
@@ -63,7 +64,7 @@ func TestSetIsAcquiredWholeOrNotAtAll(t *testing.T) {
 		require.ErrorIs(t, s.Release(t.Context()), engine.ErrNotHeld)
 		require.ErrorIs(t, s.Extend(t.Context(), 0), engine.ErrNotHeld)
 		require.ErrorIs(t, s.KeepAlive(0), engine.ErrNotHeld)
-		soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+		await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 		require.Zero(t, e.Stats().Held)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -40,7 +41,7 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 			func(t *testing.T, _ *faultconn.Link) {
 				w := dialWire(t, sick)
 				w.send(t, `EVAL "while true do end" 0`)
-				soon(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-BUSY") })
+				await.True(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-BUSY") })
 			},
 			func(t *testing.T, _ *faultconn.Link) {
 				require.Equal(t, "+OK", dialWire(t, sick).do(t, "SCRIPT KILL"))
@@ -50,7 +51,7 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 				require.NoError(t, os.Mkdir(dump, 0o700)) // a folder cannot be replaced by a file
 				config("save", "3600 1")
 				redistest.Command(t, sick, "BGSAVE")
-				soon(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-MISCONF") })
+				await.True(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-MISCONF") })
 			},
 			func(t *testing.T, _ *faultconn.Link) {
 				require.NoError(t, os.Remove(dump))
@@ -90,7 +91,7 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 					fault.cure(t, links[0])
 				}
 			}()
-			soon(t, func() bool {
+			await.True(t, func() bool {
 				cycle(t, e, fmt.Sprint(t.Name(), time.Now().UnixNano()))
 				return strings.Contains(strings.ToLower(cause(e, 0)), strings.ToLower(fault.cause))
 			}, "set aside because of %s", fault.cause)
@@ -102,7 +103,7 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 			require.Positive(t, e.Stats().Masters[0].SetAside)
 			cured = true
 			fault.cure(t, links[0])
-			soon(t, func() bool { return upMasters(e) == 5 }, "comes back by itself")
+			await.Equal(t, 5, func() any { return upMasters(e) }, "comes back by itself")
 			require.Empty(t, cause(e, 0))
 			lock := heldEverywhere(t, e, masters, 0)
 			require.NoError(t, lock.Release(t.Context()))
@@ -131,7 +132,7 @@ func TestCutConnectionsComeBackWhileTheOthersCarryOn(t *testing.T) {
 			fault.cut(t, links[0], masters[0])
 			lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 			require.NoError(t, err)
-			soon(t, func() bool { return back(e, 0, 0) })
+			await.True(t, func() bool { return back(e, 0, 0) })
 			require.EqualValues(t, 1, setAside(e, 0))
 			require.Equal(t, 2, links[0].Dials())
 			require.NoError(t, lock.Release(t.Context()))

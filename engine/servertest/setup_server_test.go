@@ -14,6 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -28,7 +29,7 @@ func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
 	}
 	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, engine.ErrNotAcquired)
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := e.Ready(ctx)
@@ -232,18 +233,18 @@ func TestMemberThatNoTimeCanAdmitIsLoggedOnceAsAnError(t *testing.T) {
 	e := open(t, masters, fenced, shortLease, func(c *engine.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	before := fence(t, e, t.Name())
 	require.NoError(t, masters[1].Pause())
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		_, _ = e.TryAcquire(t.Context(), t.Name()+"2", 0)
 		return !e.Stats().Masters[1].Up
 	})
 	redistest.Command(t, masters[2], "FLUSHALL")
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		_, _ = e.TryAcquire(t.Context(), t.Name()+"2", 0)
 		return errors.Is(e.Stats().Masters[2].Cause, pipeline.ErrMembersLost)
 	})
 	redistest.Command(t, masters[2], "CONFIG", "RESETSTAT")
 	looks := regexp.MustCompile(`cmdstat_get:calls=(\d\d|[4-9]),`) // two reads each
-	soon(t, func() bool {
+	await.True(t, func() bool {
 		return looks.MatchString(redistest.Command(t, masters[2], "INFO", "commandstats").(string))
 	})
 	require.NoError(t, masters[1].Resume())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -43,7 +44,7 @@ func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
 			require.ErrorIs(t, err, engine.ErrTaken, "one still reads")
 			got := make(chan *engine.Lock)
 			go func() { got <- mustAcquire(t, e, t.Name(), 0) }()
-			soon(t, func() bool {
+			await.True(t, func() bool {
 				lock, err := open(t, masters, option, shortLease).TryAcquireShared(t.Context(), t.Name(), 0)
 				if err == nil {
 					require.NoError(t, lock.Release(t.Context()))
@@ -89,10 +90,10 @@ func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrDenied)
 	require.NoError(t, lone.Extend(t.Context(), 0), "it does not lose its lock")
 	require.NoError(t, lone.Release(t.Context()))
-	soon(t, func() bool { return !e.Stats().Masters[2].Up })
+	await.True(t, func() bool { return !e.Stats().Masters[2].Up })
 	links[2].BlackHole(false)
 	links[2].Cut()
-	soon(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 }, "what cannot be released is no reason to stay away")
+	await.True(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 }, "what cannot be released is no reason to stay away")
 	cycle(t, e, t.Name())
 	require.Zero(t, setAside(e, 0))
 	require.Zero(t, setAside(e, 1))
@@ -105,14 +106,14 @@ func TestReaderIsReleasedAtAMasterThatWasAway(t *testing.T) {
 	stays := mustAcquireShared(t, open(t, masters), t.Name(), 0)
 	lock := mustAcquireShared(t, e, t.Name(), 0)
 	readers := func(m int) int64 { n, _ := redistest.Command(t, masters[m], "ZCARD", t.Name()).(int64); return n }
-	soon(t, func() bool { return readers(0) == 2 && readers(1) == 2 && readers(2) == 2 })
+	await.True(t, func() bool { return readers(0) == 2 && readers(1) == 2 && readers(2) == 2 })
 	links[2].BlackHole(true)
 	require.NoError(t, lock.Release(t.Context()))
-	soon(t, func() bool { return !e.Stats().Masters[2].Up })
+	await.True(t, func() bool { return !e.Stats().Masters[2].Up })
 	require.EqualValues(t, 2, readers(2))
 	links[2].BlackHole(false)
 	links[2].Cut()
-	soon(t, func() bool { return readers(2) == 1 })
+	await.Equal(t, 1, func() any { return readers(2) })
 	require.NoError(t, stays.Extend(t.Context(), 0))
 }
 
@@ -136,12 +137,12 @@ func TestReaderWhoseContextEndsIsReleased(t *testing.T) {
 			return true
 		}
 	}
-	soon(t, readers(2))
+	await.True(t, readers(2))
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
 	for _, l := range links {
 		l.HoldReplies(false)
 	}
-	soon(t, readers(1))
+	await.True(t, readers(1))
 	require.NoError(t, stays.Extend(t.Context(), 0))
 }

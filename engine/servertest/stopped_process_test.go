@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 )
 
 // These environment variables make this test binary another process; their value are the masters.
@@ -17,13 +18,13 @@ const (
 	loadEnv   = "MUXLOCK_TEST_LOAD"
 )
 
-const holderTTL = 2 * patience
+const holderTTL = 2 * await.Patience
 
 // actAsHolder holds the lock "name", says so on standard output, and again when it has been
 // kept beyond its ttl. Once the lock is not valid any more it prints: when it was valid last,
 // whether Done was closed and what Extend said.
 func actAsHolder(masters []string) {
-	e, err := engine.New(context.Background(), engine.Config{Masters: masters, MastersAreNew: true, MasterTimeout: patience})
+	e, err := engine.New(context.Background(), engine.Config{Masters: masters, MastersAreNew: true, MasterTimeout: await.Patience})
 	if err != nil {
 		fmt.Println(err)
 		return

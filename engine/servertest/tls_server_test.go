@@ -20,6 +20,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -59,7 +60,7 @@ func TestAddressOfTheWrongKindSaysWhetherThePortSpeaksTLS(t *testing.T) {
 	secured := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	open := func(address string, pool *x509.CertPool) error {
 		e, err := engine.New(t.Context(), engine.Config{
-			Masters: []string{address}, MastersAreNew: true, MasterTimeout: patience,
+			Masters: []string{address}, MastersAreNew: true, MasterTimeout: await.Patience,
 			Client: rueidis.ClientOption{TLSConfig: map[bool]*tls.Config{true: {RootCAs: pool}}[pool != nil]},
 		})
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -31,7 +32,7 @@ func TestALockAtAMasterIsAStringUnderItsNameWithATTL(t *testing.T) {
 		require.Regexp(t, `^[A-Za-z0-9+/]{22}==@web-7/4211$`, value)
 		left, _ := redistest.Command(t, masters[0], "PTTL", "app:invoice:42").(int64)
 		require.Greater(t, left, int64(0))
-		require.LessOrEqual(t, left, (2 * patience).Milliseconds())
+		require.LessOrEqual(t, left, (2 * await.Patience).Milliseconds())
 		for _, key := range redistest.Keys(t, masters[0]) {
 			require.True(t, key == "app:invoice:42" || strings.HasPrefix(key, "__muxlock__:"), key)
 		}

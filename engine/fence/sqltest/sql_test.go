@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"muxlock/engine/fence"
+	"muxlock/internal/testing/await"
 )
 
 // counters is the table under test.
@@ -282,7 +283,7 @@ func TestInTxRollsBackAfterAnErrorAPanicAndTheEndOfCtx(t *testing.T) {
 				})
 			}
 			require.ErrorIs(t, inTx(), end.want)
-			require.Eventually(t, func() bool { return db.Stats().InUse == 0 }, 10*time.Second, time.Millisecond, "not rolled back")
+			await.Equal(t, 0, func() any { return db.Stats().InUse }, "not rolled back")
 			requireRow(t, db, 0, 0)
 			require.Zero(t, others(t, db))
 		})

@@ -15,6 +15,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -155,14 +156,14 @@ func TestLocksErodedFiresOnceAVotingMasterLacksAKeptLockForAMinute(t *testing.T)
 			require.NoError(t, lock.KeepAlive(0))
 			on := func(want int) {
 				t.Helper()
-				require.Eventually(t, func() bool { on, _ := lock.HeldOn(); return on == want }, time.Minute, 10*time.Millisecond, "held on %d", want)
+				await.True(t, func() bool { on, _ := lock.HeldOn(); return on == want }, "held on %d", want)
 			}
 			require.NoError(t, masters[0].Kill())
 			locks.votes(t, 2)
 			on(2)
 			scrapes(int(minute), "MuxlockNoSpareMaster")
 			require.NoError(t, masters[0].Restart(t.Context()))
-			require.Eventually(t, func() bool { return !locks.Stats().Masters[0].VotesFrom.IsZero() }, time.Minute, time.Millisecond)
+			await.True(t, func() bool { return !locks.Stats().Masters[0].VotesFrom.IsZero() })
 			scrapes(1, "MuxlockNoSpareMaster")
 			require.False(t, mayGoOn(), "it waits")
 			locks.votes(t, 3)

@@ -15,6 +15,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/groups"
 	"muxlock/engine/lockprom"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -125,7 +126,7 @@ func TestDashboardAndAlertsCountMastersOfGroupsOnce(t *testing.T) {
 	shows(float64(e.Stats().Rounds), "sum(muxlock_rounds_total)")
 	shows(1, "sum(muxlock_acquired_total)")
 	require.NoError(t, servers[0].Kill())
-	require.Eventually(t, func() bool { return !e.Groups()["red"].Stats().Masters[0].Up }, 10*time.Second, time.Millisecond)
+	await.True(t, func() bool { return !e.Groups()["red"].Stats().Masters[0].Up })
 	for range 10 {
 		p.scrape(t, registry)
 	}

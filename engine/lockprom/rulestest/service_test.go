@@ -17,6 +17,7 @@ import (
 	"muxlock/engine/lockotel"
 	"muxlock/engine/lockprom"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -91,7 +92,7 @@ func (s *service) work(t *testing.T) {
 // votes waits until so many masters have a vote.
 func (s *service) votes(t *testing.T, want int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		n := 0
 		for _, m := range s.Stats().Masters {
 			if m.Up && m.Cause == nil {
@@ -99,5 +100,5 @@ func (s *service) votes(t *testing.T, want int) {
 			}
 		}
 		return n == want
-	}, 15*time.Second, 5*time.Millisecond)
+	})
 }

@@ -16,6 +16,7 @@ import (
 
 	shim "muxlock/engine/redsync"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -204,7 +205,7 @@ var behaviours = []behaviour{
 	{name: "ErrTaken says which masters refused", redsync: "3", shim: "0", because: "the engine counts votes until they decide",
 		see: func(t *testing.T, c scene) string {
 			value := c.taken(t).Value() // at a quorum, and at the last master soon
-			require.Eventually(t, func() bool { return having(t, c.masters, c.key, value) == len(c.masters) }, 15*time.Second, time.Millisecond)
+			await.Equal(t, len(c.masters), func() any { return having(t, c.masters, c.key, value) })
 			err := c.mutex().TryLock()
 			var real *redsync.ErrTaken
 			if errors.As(err, &real) {
@@ -288,11 +289,11 @@ var behaviours = []behaviour{
 		see: func(t *testing.T, c scene) string {
 			m := c.locked(t, expiry(20*time.Second))
 			until := m.Until()
-			require.Eventually(t, func() bool { return left(t, c.masters[0], c.key) < 19*time.Second }, 10*time.Second, time.Millisecond)
+			await.True(t, func() bool { return left(t, c.masters[0], c.key) < 19*time.Second })
 			shorter := left(t, c.masters[0], c.key)
 			result := said(m.Extend())
 			longer := func() bool { return left(t, c.masters[0], c.key) > shorter }
-			require.Eventually(t, longer, 10*time.Second, time.Millisecond)
+			await.True(t, longer)
 			return fmt.Sprint(result, " ", m.Until().After(until))
 		}},
 	{name: "Extend of what ran out", redsync: "false ErrTaken true",
@@ -370,7 +371,7 @@ var behaviours = []behaviour{
 			}
 			until, m := other.Until(), c.mutex(value(other.Value()), expiry(20*time.Second))
 			result := said(m.Extend())
-			require.Eventually(t, func() bool { return left(t, c.masters[0], c.key) > 10*time.Second }, 8*time.Second, time.Millisecond)
+			await.True(t, func() bool { return left(t, c.masters[0], c.key) > 10*time.Second })
 			return fmt.Sprint(result, " ", m.Until().After(until), " ", said(m.Unlock()))
 		}},
 	{name: "WithValue of nobody's", redsync: "false ErrLockAlreadyExpired, false ErrTaken",
@@ -443,7 +444,7 @@ func unlock(t *testing.T, m mutex) {
 func remove(t *testing.T, c scene) {
 	t.Helper()
 	for _, m := range c.masters {
-		require.Eventually(t, func() bool { return redistest.Command(t, m, "DEL", c.key) == int64(1) }, 10*time.Second, time.Millisecond)
+		await.Equal(t, int64(1), func() any { return redistest.Command(t, m, "DEL", c.key) })
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
 // openShort returns an engine whose masters vote soon after a restart.
 func openShort(t *testing.T, masters []*redisserver.Server) *engine.Engine {
-	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MaxTTL: short, TTL: short, MasterTimeout: patience})
+	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MaxTTL: short, TTL: short, MasterTimeout: await.Patience})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
@@ -31,11 +32,6 @@ func allVote(e *engine.Engine) bool {
 		}
 	}
 	return s.Eroded == 0
-}
-
-func soon(t *testing.T, condition func() bool) {
-	t.Helper()
-	require.Eventually(t, condition, 15*time.Second, time.Millisecond)
 }
 
 // Redsync's mutexes poll, and take what is free at a master that has just voted again.
@@ -64,19 +60,19 @@ func TestAKeptLockIsHealedBesideRedsync(t *testing.T) {
 			}
 		})
 	}
-	soon(t, func() bool { n, of := lock.HeldOn(); return n == of })
+	await.True(t, func() bool { n, of := lock.HeldOn(); return n == of })
 	for i := range masters {
 		redistest.Down(t, masters[i])()
-		soon(t, func() bool { return e.Stats().Masters[i].Cause != nil })
-		soon(t, func() bool { return e.Stats().Masters[i].Cause == nil })
+		await.True(t, func() bool { return e.Stats().Masters[i].Cause != nil })
+		await.True(t, func() bool { return e.Stats().Masters[i].Cause == nil })
 		votes := time.Now()
-		soon(t, func() bool { n, of := lock.HeldOn(); return n == of && allVote(e) })
+		await.True(t, func() bool { n, of := lock.HeldOn(); return n == of && allVote(e) })
 		t.Logf("master %d has the lock again %v after it votes", i, time.Since(votes))
 		require.NoError(t, lock.Err())
 		require.Zero(t, held.Load())
 	}
 	require.NoError(t, lock.Release(t.Context()))
-	soon(t, func() bool { return held.Load() > 0 })
+	await.True(t, func() bool { return held.Load() > 0 })
 	require.Zero(t, both.Load())
 }
 
@@ -106,8 +102,8 @@ func TestAnEngineHoldsOnceRedsyncHasLostItsMasters(t *testing.T) {
 	for i := range 2 {
 		require.Empty(t, next)
 		redistest.Down(t, masters[i])()
-		soon(t, func() bool { return e.Stats().Masters[i].Cause != nil })
-		soon(t, func() bool { return e.Stats().Masters[i].Cause == nil })
+		await.True(t, func() bool { return e.Stats().Masters[i].Cause != nil })
+		await.True(t, func() bool { return e.Stats().Masters[i].Cause == nil })
 	}
 	require.True(t, (<-next).After(<-until))
 }

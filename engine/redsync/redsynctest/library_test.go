@@ -19,6 +19,7 @@ import (
 
 	"muxlock/engine"
 	shim "muxlock/engine/redsync"
+	"muxlock/internal/testing/await"
 )
 
 // A mutex is what both libraries' mutexes can do.
@@ -89,7 +90,7 @@ func openRedsync(t testing.TB, masters []string) library {
 // openShim returns the shim over an engine of its own.
 func openShim(t testing.TB, masters []string) library {
 	t.Helper()
-	e, err := engine.New(t.Context(), engine.Config{Masters: masters, MastersAreNew: true, MasterTimeout: patience})
+	e, err := engine.New(t.Context(), engine.Config{Masters: masters, MastersAreNew: true, MasterTimeout: await.Patience})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	sync := shim.New(e)

@@ -14,11 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
-
-// patience is how long masters may take that no test stops; leases are longer.
-const patience = 2 * time.Second
 
 func TestMain(m *testing.M) {
 	goredislib.SetLogger(silence{}) // it would report each failed dial
@@ -56,8 +54,7 @@ func having(t testing.TB, masters []*redisserver.Server, key, value string) (n i
 // free waits until no master has the key.
 func free(t testing.TB, masters []*redisserver.Server, key string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return having(t, masters, key, "") == len(masters) },
-		15*time.Second, 5*time.Millisecond, "%s is gone", key)
+	await.Equal(t, len(masters), func() any { return having(t, masters, key, "") }, "%s is gone", key)
 }
 
 // set gives some masters the key with another's value.
@@ -71,10 +68,10 @@ func set(t testing.TB, masters []*redisserver.Server, key string) {
 // left returns how long a master will have the key, which is about to be there.
 func left(t testing.TB, master *redisserver.Server, key string) (left time.Duration) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		left = time.Duration(redistest.Command(t, master, "PTTL", key).(int64)) * time.Millisecond
 		return left > 0
-	}, 15*time.Second, time.Millisecond)
+	})
 	return left
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"muxlock/internal/testing/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -369,7 +371,7 @@ func TestDialsAreCountedRefusedAndSwallowed(t *testing.T) {
 	require.True(t, timeout.Timeout())
 	healed := make(chan error)
 	go func() { healed <- dial(0) }()
-	require.Eventually(t, func() bool { return l.Dials() == 4 }, 20*time.Second, time.Millisecond)
+	await.Equal(t, 4, func() any { return l.Dials() })
 	l.BlackHole(false)
 	require.NoError(t, <-healed)
 	require.Equal(t, 4, l.Dials())

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
@@ -21,8 +22,8 @@ func client(t testing.TB, timeout time.Duration) (*faultconn.Link, rueidis.Clien
 	return link, dial(t, link.Dial, timeout)
 }
 
-// patience is how long the master may take where no fault stops it.
-const patience = 10 * time.Second
+// answered is how long the master may take where no fault stops it.
+const answered = 10 * time.Second
 
 // dialFunc is what rueidis takes as a dialer.
 type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
@@ -62,7 +63,7 @@ func exchange(t testing.TB, c rueidis.Client, n int) time.Duration {
 }
 
 func TestDelayMakesAnswersLateWithoutThrottlingThePipeline(t *testing.T) {
-	link, c := client(t, patience)
+	link, c := client(t, answered)
 	const delay, many = 500 * time.Millisecond, 5000
 	plain := exchange(t, c, many)
 
@@ -77,21 +78,21 @@ func TestDelayMakesAnswersLateWithoutThrottlingThePipeline(t *testing.T) {
 
 func TestClientTimesOutInABlackHoleAndReconnectsAfterIt(t *testing.T) {
 	link, c := client(t, 2*time.Second)
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		return c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error() == nil
-	}, patience, 10*time.Millisecond)
+	})
 	link.BlackHole(true)
 	err := c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error()
 	require.Error(t, err)
 	link.BlackHole(false)
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		return c.Do(t.Context(), c.B().Get().Key("n").Build()).Error() == nil
-	}, patience, 10*time.Millisecond)
+	})
 	require.Greater(t, link.Dials(), 1)
 }
 
 func TestLostReplyOfAnExecutedCommand(t *testing.T) {
-	link, c := client(t, patience)
+	link, c := client(t, answered)
 	exchange(t, c, 1)
 	link.CutRepliesAfter(0)
 	require.Error(t, c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error())
@@ -104,7 +105,7 @@ func TestLostReplyOfAnExecutedCommand(t *testing.T) {
 func BenchmarkExchange(b *testing.B) {
 	for name, dialer := range map[string]dialFunc{"link=no": nil, "link=yes": faultconn.NewLink().Dial} {
 		b.Run(name, func(b *testing.B) {
-			c := dial(b, dialer, patience)
+			c := dial(b, dialer, answered)
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := c.Do(b.Context(), c.B().Ping().Build()).Error(); err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"muxlock/internal/testing/await"
 )
 
 // monotonic reads the clock that all processes of the machine share.
@@ -106,10 +108,10 @@ func TestAuditSeesAPlantedSecondHolder(t *testing.T) {
 	t.Parallel()
 	r := newRoll(t, setting{masters: 1})
 	r.start("keeps", "")
-	require.Eventually(t, func() bool { return r.audit.newest().all }, patience, pollEvery)
+	await.True(t, func() bool { return r.audit.newest().all })
 	require.Empty(t, r.audit.seconds())
 	first := r.audit.newest()
 	r.start("keeps", "elsewhere:")
-	require.Eventually(t, func() bool { return r.audit.newest().hold != first.hold }, patience, pollEvery)
-	require.Eventually(t, func() bool { return len(r.audit.seconds()) == 1 }, patience, pollEvery)
+	await.True(t, func() bool { return r.audit.newest().hold != first.hold })
+	await.True(t, func() bool { return len(r.audit.seconds()) == 1 })
 }

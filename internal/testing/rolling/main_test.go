@@ -22,7 +22,7 @@ const (
 	ttl       = 2 * time.Second // of each lock, and the MaxTTL
 	outage    = 2 * ttl
 	fewRolls  = 2 // unless rollsEnv says how many
-	patience  = 30 * time.Second
+	limit     = 30 * time.Second
 	pollEvery = time.Millisecond
 )
 

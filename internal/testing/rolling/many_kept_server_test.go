@@ -25,7 +25,7 @@ var usedCPU = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
 
 // cpuOf returns the processor time that a master has used.
 func cpuOf(t *testing.T, master *redisserver.Server) (used time.Duration) {
-	info, err := wire.Ask(t.Context(), "redis://"+master.Addr(), patience, "INFO", "cpu")
+	info, err := wire.Ask(t.Context(), "redis://"+master.Addr(), limit, "INFO", "cpu")
 	require.NoError(t, err)
 	for _, found := range usedCPU.FindAllStringSubmatch(info[0].Text, -1) {
 		part, err := time.ParseDuration(found[1] + "s")

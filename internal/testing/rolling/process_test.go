@@ -203,7 +203,7 @@ func (r *roll) talk(cmd *exec.Cmd, does part) *process {
 		_ = p.In.Close()
 		select {
 		case <-p.Done:
-		case <-time.After(patience):
+		case <-time.After(limit):
 			r.t.Errorf("a process that %s does not end", does.Does)
 			_ = p.Process.Kill()
 			<-p.Done

@@ -95,7 +95,7 @@ func (r *roll) lose(m int) {
 func (r *roll) until(what string, so func() bool) {
 	r.t.Helper()
 	for begin := time.Now(); !so(); time.Sleep(pollEvery) {
-		require.Less(r.t, time.Since(begin), patience, what)
+		require.Less(r.t, time.Since(begin), limit, what)
 	}
 }
 

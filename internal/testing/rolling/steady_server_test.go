@@ -19,7 +19,7 @@ import (
 // callsOf returns how often each command was called at a master.
 func callsOf(t *testing.T, master *redisserver.Server) map[string]int {
 	calls := make(map[string]int)
-	info, err := wire.Ask(t.Context(), "redis://"+master.Addr(), patience, "INFO", "commandstats")
+	info, err := wire.Ask(t.Context(), "redis://"+master.Addr(), limit, "INFO", "commandstats")
 	require.NoError(t, err)
 	for _, found := range regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`).FindAllStringSubmatch(info[0].Text, -1) {
 		n, err := strconv.Atoi(found[2])
@@ -44,7 +44,7 @@ func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) 
 				return !slices.ContainsFunc(e.Stats().Masters, func(m engine.MasterStats) bool { return m.Cause != nil })
 			})
 			for _, m := range r.masters {
-				_, err := wire.Ask(t.Context(), "redis://"+m.Addr(), patience, "CONFIG", "RESETSTAT")
+				_, err := wire.Ask(t.Context(), "redis://"+m.Addr(), limit, "CONFIG", "RESETSTAT")
 				require.NoError(t, err)
 			}
 			lock, err := e.Acquire(t.Context(), kept, 600*time.Millisecond)
