@@ -57,16 +57,18 @@ func (p *process) terminate(limit time.Duration) error {
 // askLimit is how long one INFO may take before it is sent again on a new connection.
 const askLimit = time.Second
 
-// awaitReady asks until the child answers at addr. It fails when the child ends, when another process answers
+// awaitReady asks until the child answers at addr and has read its data. It fails when the child ends, when another process answers
 // (errPortTaken), or when ctx ends; the error then says why the child was not ready.
 func awaitReady(ctx context.Context, p *process, addr, password string) error {
 	for {
-		pid, err := processID(ctx, addr, password)
+		pid, loading, err := ask(ctx, addr, password)
 		switch {
-		case err == nil && pid == p.cmd.Process.Pid:
-			return nil
-		case err == nil:
+		case err == nil && pid != p.cmd.Process.Pid:
 			return errPortTaken
+		case err == nil && loading:
+			err = errors.New("it still reads its data")
+		case err == nil:
+			return nil
 		}
 		select {
 		case <-p.done:
@@ -78,17 +80,19 @@ func awaitReady(ctx context.Context, p *process, addr, password string) error {
 	}
 }
 
-// processID asks the server at addr for its process id.
-func processID(ctx context.Context, addr, password string) (int, error) {
+// ask asks the server at addr for its process id, and whether it still reads its data: then it answers no other commands.
+func ask(ctx context.Context, addr, password string) (pid int, loading bool, err error) {
 	server := url.URL{Scheme: "redis", Host: addr}
 	if password != "" {
 		server.User = url.UserPassword("", password)
 	}
-	info, err := wire.Ask(ctx, server.String(), askLimit, "INFO", "server")
+	reply, err := wire.Ask(ctx, server.String(), askLimit, "INFO")
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return serverinfo.Parse(info[0].Text).ProcessID()
+	info := serverinfo.Parse(reply[0].Text)
+	pid, err = info.ProcessID()
+	return pid, info.Loading(), err
 }
 
 // tail keeps the last tailSize bytes written to it.

@@ -72,7 +72,7 @@ func requireEmpty(t *testing.T, dir string) {
 func answers(t *testing.T, s *Server) bool {
 	t.Helper()
 	for end := time.Now().Add(startLimit); ; {
-		pid, err := processID(t.Context(), s.Addr(), s.Password())
+		pid, _, err := ask(t.Context(), s.Addr(), s.Password())
 		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().After(end) {
 			return err == nil && pid == s.PID()
 		}
@@ -116,7 +116,7 @@ func TestPausedServerKeepsSilentUntilResumed(t *testing.T) {
 	require.NoError(t, s.Pause())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := processID(ctx, s.Addr(), "")
+	_, _, err := ask(ctx, s.Addr(), "")
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.NoError(t, s.Resume())
 	require.True(t, answers(t, s))
@@ -157,7 +157,7 @@ func TestRestartWaitsForItsPort(t *testing.T) {
 func TestPasswordIsRequired(t *testing.T) {
 	s := startOne(t, Options{Password: "open sesame"})
 	require.True(t, answers(t, s))
-	_, err := processID(t.Context(), s.Addr(), "")
+	_, _, err := ask(t.Context(), s.Addr(), "")
 	require.ErrorContains(t, err, "NOAUTH")
 }
 
@@ -258,4 +258,13 @@ func send(t *testing.T, s *Server, args ...string) string {
 	reply, err := wire.Ask(t.Context(), s.Addr(), 20*time.Second, args...)
 	require.NoError(t, err)
 	return reply[0].Text
+}
+
+// A server that still reads its data answers INFO, and refuses everything else.
+func TestRestartWaitsUntilTheServerHasReadItsData(t *testing.T) {
+	s := startOne(t, Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always", "--key-load-delay", "100"}}) // µs
+	send(t, s, "EVAL", "for i = 1, 3000 do redis.call('SET', i, 'read') end", "0")
+	require.NoError(t, s.Kill())
+	require.NoError(t, s.Restart(t.Context()))
+	require.Equal(t, "read", send(t, s, "GET", "3000"))
 }
