@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -38,11 +39,15 @@ func allocsPerCycle(t testing.TB, e *Engine, workers, cycles int) float64 {
 		all.Wait()
 	}
 	run(max(1, cycles/10)) // pools and buffers grow
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	run(cycles)
-	runtime.ReadMemStats(&after)
-	return float64(after.Mallocs-before.Mallocs) / float64(workers*cycles)
+	least := math.Inf(1)   // of five: on a busy machine a cycle takes long, and what runs beside it allocates, too
+	for range 5 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		run(cycles / 5)
+		runtime.ReadMemStats(&after)
+		least = min(least, float64(after.Mallocs-before.Mallocs)/float64(workers*(cycles/5)))
+	}
+	return least
 }
 
 func TestCycleAllocatesLittle(t *testing.T) {
@@ -53,7 +58,7 @@ func TestCycleAllocatesLittle(t *testing.T) {
 	for _, c := range []struct {
 		workers, cycles int
 		most            float64
-	}{{1024, 60, 2.7}, {64, 400, 2.7}, {1, 2000, 8}} {
+	}{{1024, 60, 2.7}, {64, 400, 2.7}, {1, 2000, 4}} {
 		got := allocsPerCycle(t, e, c.workers, c.cycles)
 		t.Logf("%d workers: %.2f allocations per cycle", c.workers, got)
 		require.LessOrEqual(t, got, c.most, "%d workers", c.workers)

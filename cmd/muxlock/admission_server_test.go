@@ -182,7 +182,7 @@ func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
 	cfg.MaxTTL = 8 * time.Second
 	inRed, inBlue, setting := nameInEach(t, red, blue, cfg)
 	s := &set{env: []string{setting, "MUXLOCK_MAX_TTL=8s", "MUXLOCK_MASTER_TIMEOUT=2s"}}
-	await.True(t, func() bool { // all have voted for long enough
+	await.Within(t, limit, func() bool { // all have voted for long enough
 		_, stderr, code := s.run(t, "exec --ttl 8s "+inRed+" -- true")
 		return code == 0 && stderr == ""
 	})
@@ -207,7 +207,7 @@ func TestExecKeepsItsLockWhileAllMastersAreRestartedOneAfterAnother(t *testing.T
 			for _, m := range s.masters {
 				restart(t, m)
 				s.ok(t, "masters", "status", "--wait")
-				await.True(t, func() bool {
+				await.Within(t, limit, func() bool {
 					stdout, _, code := s.run(t, "status", "name")
 					require.Zero(t, code, stdout)
 					require.Contains(t, stdout, " sh, ", "the holder, and no waiter")

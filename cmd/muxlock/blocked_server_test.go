@@ -78,7 +78,7 @@ const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new
 // awaitPid waits for the file that stubborn writes.
 func awaitPid(t testing.TB, file string) (pid int) {
 	t.Helper()
-	await.True(t, func() bool {
+	await.Within(t, limit, func() bool {
 		text, err := os.ReadFile(file)
 		if err == nil {
 			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))

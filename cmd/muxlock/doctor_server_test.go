@@ -72,7 +72,7 @@ func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
 
 	host, port, _ := strings.Cut(servers[0].Addr(), ":")
 	redistest.Command(t, servers[1], "REPLICAOF", host, port)
-	await.True(t, func() bool {
+	await.Within(t, limit, func() bool {
 		return strings.Contains(redistest.Command(t, servers[0], "INFO", "replication").(string), "connected_slaves:1")
 	})
 	require.Equal(t, map[string]string{"eviction": "FAIL", "role": "FAIL", "failover": "WARN", "vote": "WARN"}, examine(t, addrs, "--new-masters"))

@@ -222,7 +222,7 @@ func (j *job) pid(t *testing.T) int {
 // awaitGone waits until a process has ended, even if nobody has reaped it.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	await.True(t, func() bool {
+	await.Within(t, limit, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})

@@ -87,7 +87,7 @@ func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
 	s := newSet(t)
 	lock := s.hold(t, "name")
 	j := s.start(t, "exec name -- echo ran")
-	await.True(t, func() bool { // refused, it has asked this master to notify it
+	await.Within(t, limit, func() bool { // refused, it has asked this master to notify it
 		return strings.Contains(redistest.Command(t, s.masters[0], "INFO", "stats").(string), "tracking_total_keys:1")
 	})
 	require.Empty(t, j.out.String())

@@ -36,7 +36,7 @@ func TestAForcedReleaseTellsOfAllReaders(t *testing.T) {
 	s := newSet(t)
 	for _, holder := range []string{"one", "two"} {
 		s.start(t, "exec --shared --holder "+holder+" a -- sleep 60")
-		await.True(t, func() bool { // on all masters
+		await.Within(t, limit, func() bool { // on all masters
 			stdout, _, _ := s.run(t, "status a")
 			return strings.Count(stdout, "s  "+holder+"\n") == 3
 		})
@@ -95,7 +95,7 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 	s.script(t, "--shared --holder the-reader a", ready)
 	s.start(t, "exec a -- true")
 	var stderr string
-	await.True(t, func() (refused bool) { // since the writer waits
+	await.Within(t, limit, func() (refused bool) { // since the writer waits
 		var code int
 		_, stderr, code = s.run(t, "exec --shared --try a -- true")
 		return code == exitTaken
@@ -108,7 +108,7 @@ func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
 func (s *set) awaitLine(t *testing.T, name string, waiting int) {
 	t.Helper()
 	e := s.engine(t)
-	await.True(t, func() bool {
+	await.Within(t, limit, func() bool {
 		i, err := admin.Inspect(t.Context(), e, name)
 		return err == nil && i.Waiting == waiting
 	})
@@ -125,7 +125,7 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 		require.Equal(t, slot, lock.Slot())
 		require.NoError(t, lock.KeepAlive(0))
 		key := fmt.Sprintf("__muxlock__:slot:%d:%s", slot, name)
-		await.True(t, func() bool { return !slices.Contains(redistest.Get(t, s.masters, key), "") })
+		await.Within(t, limit, func() bool { return !slices.Contains(redistest.Get(t, s.masters, key), "") })
 	}
 	permit("jobs/a", 0)
 	permit("jobs/a", 1)

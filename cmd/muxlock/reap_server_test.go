@@ -67,7 +67,7 @@ func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
 	out, err := exec.Command("nsenter", "-t", strconv.Itoa(j.Process.Pid), "-p", "sh", "-c", "sleep 300 >/dev/null 2>&1 &").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var orphans []int
-	await.True(t, func() bool { orphans = childrenOf(t, j.Process.Pid); return len(orphans) == 1 })
+	await.Within(t, limit, func() bool { orphans = childrenOf(t, j.Process.Pid); return len(orphans) == 1 })
 	require.NoError(t, syscall.Kill(orphans[0], syscall.SIGKILL))
 	await.Equal(t, 0, func() any { return len(childrenOf(t, j.Process.Pid)) })
 	require.NoError(t, lock.Release(t.Context()))

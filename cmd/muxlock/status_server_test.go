@@ -136,7 +136,7 @@ func TestStatusSaysWhichMasterLacksAReader(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, reader.KeepAlive(0))
 	}
-	await.True(t, func() bool { // on all masters
+	await.Within(t, limit, func() bool { // on all masters
 		stdout, _, _ := s.run(t, "status", "name")
 		return strings.Contains(stdout, " on 3 of 3 masters by 2 readers")
 	})

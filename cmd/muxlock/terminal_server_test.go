@@ -121,9 +121,9 @@ func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
 	s := newSet(t)
 	shell, terminal := s.underShell(t, "exec", "--ttl", "30s", "--hold-at-least", "1h", "name", "--", "sh", "-c", `echo $$ $PPID.`)
 	command, muxlock := shell.pids(t)
-	await.True(t, func() bool { return syscall.Kill(command, 0) != nil })
+	await.Within(t, limit, func() bool { return syscall.Kill(command, 0) != nil })
 	// Again and again: a Ctrl-Z that comes before muxlock knows of the command's end stops nothing.
-	await.True(t, func() bool {
+	await.Within(t, limit, func() bool {
 		_, err := terminal.WriteString("\x1a")
 		require.NoError(t, err)
 		return strings.Contains(shell.out.String(), "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
@@ -150,7 +150,7 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 			j, terminal := s.runOnTerminal(t, c)
 			j.out.await(t, "ready")
 			// Again and again: a command that a busy machine gives no turn within stopTime is continued before it is asked.
-			await.True(t, func() bool {
+			await.Within(t, limit, func() bool {
 				_, err := terminal.WriteString("\x1a")
 				require.NoError(t, err)
 				return strings.Contains(j.out.String(), "asked")
@@ -180,7 +180,7 @@ func TestLockIsNotStoppedInTheBackgroundOfATerminal(t *testing.T) {
 // awaitState waits until a process is in that state.
 func awaitState(t *testing.T, pid int, state string) {
 	t.Helper()
-	await.True(t, func() bool {
+	await.Within(t, limit, func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err == nil && strings.Contains(string(stat), ") "+state+" ")
 	})

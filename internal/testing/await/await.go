@@ -13,8 +13,9 @@ import (
 // shorter than a lease.
 const Patience = 2 * time.Second
 
-// limit is how long a test waits for what nothing but a fault can keep away.
-const limit = time.Minute
+// limit is how long a test waits for what nothing but a fault can keep away. Leases of tests that wait for the end of a key
+// are longer.
+const limit = 15 * time.Second
 
 // True waits until a condition holds.
 func True(t testing.TB, condition func() bool, why ...any) {
@@ -22,7 +23,7 @@ func True(t testing.TB, condition func() bool, why ...any) {
 	Within(t, limit, condition, why...)
 }
 
-// Within is True where the time is part of what is tested, such as that something comes before a lease has ended.
+// Within is True where the time is part of what is tested, or where much is waited for.
 func Within(t testing.TB, d time.Duration, condition func() bool, why ...any) {
 	t.Helper()
 	if !holds(d, condition) {
@@ -45,15 +46,10 @@ func Equal(t testing.TB, want any, see func() any, why ...any) {
 	}
 }
 
-// holds looks often at first: most of what tests wait for comes at once.
 func holds(d time.Duration, condition func() bool) bool {
-	for begun, pause := time.Now(), time.Millisecond; !condition(); time.Sleep(pause) {
-		waited := time.Since(begun)
-		if waited >= d {
+	for begun := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Since(begun) >= d {
 			return false
-		}
-		if waited > 100*time.Millisecond {
-			pause = 5 * time.Millisecond
 		}
 	}
 	return true

@@ -3,11 +3,11 @@ package redistest
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/testing/await"
 )
 
 // RedsyncToken is a value as Redsync makes it.
@@ -52,9 +52,9 @@ func PTTL(t testing.TB, masters []*redisserver.Server, name string) []int64 {
 // Gone waits until no master has any of the keys, for less than the default lease.
 func Gone(t testing.TB, masters []*redisserver.Server, names ...string) {
 	t.Helper()
-	await.True(t, func() bool {
+	require.Eventually(t, func() bool {
 		return !slices.ContainsFunc(names, func(name string) bool {
 			return slices.ContainsFunc(Get(t, masters, name), func(value string) bool { return value != "" })
 		})
-	}, "the keys are gone")
+	}, 8*time.Second, 5*time.Millisecond, "the keys are gone")
 }

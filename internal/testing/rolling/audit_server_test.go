@@ -108,10 +108,10 @@ func TestAuditSeesAPlantedSecondHolder(t *testing.T) {
 	t.Parallel()
 	r := newRoll(t, setting{masters: 1})
 	r.start("keeps", "")
-	await.True(t, func() bool { return r.audit.newest().all })
+	await.Within(t, limit, func() bool { return r.audit.newest().all })
 	require.Empty(t, r.audit.seconds())
 	first := r.audit.newest()
 	r.start("keeps", "elsewhere:")
-	await.True(t, func() bool { return r.audit.newest().hold != first.hold })
-	await.True(t, func() bool { return len(r.audit.seconds()) == 1 })
+	await.Within(t, limit, func() bool { return r.audit.newest().hold != first.hold })
+	await.Within(t, limit, func() bool { return len(r.audit.seconds()) == 1 })
 }
