@@ -9,24 +9,20 @@ import (
 	"muxlock/pipeline"
 )
 
-// Adopt returns a handle to a lock of another process, to use and release it here. name is the name there.
-// value is the result of Lock.Reveal there, or of Value of a Redsync Mutex. Adopt extends the lease to ttl (0
-// = Config.TTL; it never shortens it), which proves that a quorum of masters has the lock. It never creates
-// one, and waits for no other holder. It blocks until the verdict, at most about twice Config.MasterTimeout,
-// or until ctx ends. That ends the wait and not what was sent. A ctx that has ended already sends nothing.
+// Adopt returns a handle to the lock name of another process, to use and release it here. value is the result of
+// Lock.Reveal there, or of Value of a Redsync Mutex. Adopt extends the lease to ttl (0 = Config.TTL; it never shortens it),
+// which proves that a quorum of masters has the lock. It creates none. It blocks until the verdict, at most about twice
+// Config.MasterTimeout, or until ctx ends, which does not end what was sent. With a ctx that has ended already, nothing is
+// sent.
 //
-// The handle's validity counts from this extend. The lock does not regain masters that lost it, also if the
-// handle is kept alive: Stats.Eroded counts it then. It is never handed over within the process, and
-// goroutines that want its name compete with it as with another process's. Its Fence is 0: pass on the first
-// holder's along with the value, since the lease is the same. admin.Inspect goes on showing the first holder.
+// Validity counts from this extend. The lock is never handed over here, and does not regain masters that lost it
+// (Stats.Eroded). Its Fence is 0: pass on the first holder's along with the value, since the lease is the same.
+// admin.Inspect goes on showing the first holder. Handles to one lock do not know of each other: Release of one deletes the
+// lock, and the others find out at their next renewal or Extend. So whoever passes a lock on neither keeps it alive nor
+// releases it.
 //
-// Any number of handles to one lock may exist, in this process too. They do not know of each other: each has
-// its own validity. Release of one deletes the lock, and the others find out at their next renewal or Extend.
-// So whoever passes a lock on stops using its own handle: it neither keeps it alive nor releases it.
-//
-// Errors: ErrNotHeld when a majority of the masters answers that the key is gone or another's; ErrNoQuorum
-// when too few answered; ErrExpired when they did too late to leave validity; ErrDenied; ErrInvalid;
-// ErrClosed; ctx's error. The lock is not released then, and some masters may have extended it.
+// Errors: ErrNotHeld when a majority of the masters answers that the key is gone or another's; ErrNoQuorum; ErrExpired;
+// ErrDenied; ErrInvalid; ErrClosed; ctx's error. The lock is not released then, and some masters may have extended it.
 func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
 	t := e.traced(ctx, adopted)
 	lock, err := e.adopt(ctx, name, value, ttl)

@@ -19,112 +19,94 @@ import (
 
 // Config is read once, by New. Only Masters must be set. All processes that share locks must agree on Masters and MaxTTL.
 type Config struct {
-	// Masters are the addresses of independent masters, one per server, never replicas. An address is host:port, or
-	// redis://, rediss:// or unix:// with user, password and database as rueidis.ParseURL takes them. Five is common, three
-	// the least that survives a failure; an even number costs a server and survives no more.
+	// Masters are the addresses of independent masters, an odd number, one per server, never replicas: host:port, or as
+	// rueidis.ParseURL takes them: redis://user:password@host:port/db, rediss:// for TLS (?skip_verify=true is for tests
+	// only), unix://user:password@/path?db=1.
 	Masters []string
 	// Client is the template for every connection: Username, Password or AuthCredentialsFn, TLSConfig, ClientName, SelectDB,
 	// Dialer, DialCtxFn. Parts of a master's URL override it. New refuses fields that would break a rule of the lock, and
-	// fields that it sets itself. If a function does not return within a second or twice MasterTimeout, the engine gives it
-	// up and discards its later result.
+	// fields that it sets itself. A function that does not return within a second or twice MasterTimeout is given up.
 	Client rueidis.ClientOption
 
 	// Prefix begins the key of every lock on the masters, for an ACL or beside other data. Callers use and see names without
-	// it. Default none. Processes that share locks must agree on it. It must not begin with the reserved prefix. A name with
-	// its prefix has at most 512 bytes.
+	// it. Processes that share locks must agree on it. It must not begin with __muxlock__:. Default none.
 	Prefix string
 
 	// Holder identifies this process to those who inspect its locks (admin.Inspect): host, process id, a label. At most 64
-	// bytes of printable UTF-8, no secret. It is the last part of the lock's value on the masters, which Redsync and other
-	// clients treat as opaque. Each acquire, extend and release carries it, for up to 17 % more of the masters' time
-	// (bench/RESULTS.md). Default none.
+	// bytes of printable UTF-8, no secret. It is part of the lock's value, for up to 17 % more of the masters' time. Default
+	// none.
 	Holder string
 
-	// TTL is the lease of calls that ask for ttl 0. Default 10 s. A shorter TTL frees the lock of a crashed holder sooner.
-	// Too short, and a pause of the holder outlives the lease.
+	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Longer, and a crashed holder blocks others for longer. Too
+	// short, and a pause of the holder outlives the lease.
 	TTL time.Duration
-	// MaxTTL is the longest lease that any client of these masters may ask for, clients of other libraries included.
-	// Default: the larger of 30 s and TTL. Shorter than a lease in use, and a restarted master may grant a lock that is
-	// held. Longer than needed, and a restarted master waits longer before it votes.
+	// MaxTTL is the longest lease that any client of these masters may ask for, clients of other libraries included. Default:
+	// the larger of 30 s and TTL. Shorter than a lease in use, and a restarted master may grant a lock that is held. Longer
+	// than needed, and a restarted master waits longer before it votes.
 	MaxTTL time.Duration
-	// MasterTimeout is how long a master may take for a batch. After that the master is set aside, and the batch counts as
-	// unanswered. Default 200 ms. Too short, and a slow moment costs a reconnect; too long, and a call that needs the hung
-	// master waits.
+	// MasterTimeout is how long a master may take for a batch, before it is set aside. Default 200 ms. Too short, and a slow
+	// moment costs a reconnect; too long, and a call that needs the hung master waits.
 	MasterTimeout time.Duration
 	// Drift is the largest relative error between the clocks' rates, of masters and clients. Default 0.01. Validity is
 	// shortened by ttl*Drift + 2ms.
 	Drift float64
 
 	// MastersAreDurable asserts that every master, at all times, writes each command to disk before it answers (appendonly
-	// yes, appendfsync always). Then a restart loses nothing. The assertion itself makes nothing durable. Default false: a
-	// restarted master may have lost a lock, and casts no vote for MaxTTL*(1+Drift) + 1s + 2ms. The same holds for a master
-	// whose uptime is short at first contact. If true and wrong, a master may grant the lost lock again. A master that was a
-	// replica meanwhile waits in either case: it may have another master's data.
+	// yes, appendfsync always), so that a restart loses nothing. Default false: a master that was restarted, or whose uptime
+	// is short at first contact, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms. One that was a replica meanwhile waits in
+	// either case. If true and wrong, a master may grant a lost lock again.
 	MastersAreDurable bool
-	// MastersAreNew asserts that the masters have never granted a lock when New connects to them. Then masters that were
-	// started just now vote at once. It is for tests and for the very first start. After later restarts a master waits all
-	// the same. Default false. If true and wrong, two may hold a lock: a service may restart soon after a master did. Leave
-	// it out of a permanent configuration.
+	// MastersAreNew asserts that the masters have never granted a lock when New connects to them, so that they vote at once.
+	// It is for tests and the very first start: leave it out of a permanent configuration. Default false. If true and wrong,
+	// two may hold a lock: a service may restart soon after a master did.
 	MastersAreNew bool
 
-	// Fencing gives every lock a fencing token (Lock.Fence), and no vote to a master that lost its data or has another
-	// master's (package comment, Fencing). Set the masters up for it, once (muxlock masters init, admin.SetUp). A master
-	// that is set up votes at once: neither MastersAreNew nor a guess from uptime is needed. A cycle costs 1.05 times as
-	// much for a lone caller, 1.6 times where the masters' CPU is the limit (bench/RESULTS.md). An acquire rarely needs a
-	// second round trip. Default false.
+	// Fencing gives every lock a fence (Lock.Fence), and no vote to a master that lost its data or has another master's. It
+	// needs masters that were set up, once (muxlock masters init, admin.SetUp). A cycle costs 1.05 times as much for a lone
+	// caller, 1.6 times where the masters' CPU is the limit. Default false. engine/README.md, Fencing, says more.
 	Fencing bool
 
 	// ReadOnly is for tools that look at locks and take none: New goes on where too few masters are of one set
 	// (ErrConfigMismatch), and package groups writes no note of its map. Default false.
 	ReadOnly bool
 
-	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. Waiting behind other callers of
-	// this engine does not count, but with 1 an Acquire does not wait. A place in line among other processes is one attempt,
-	// however long it takes.
+	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. A wait behind other callers here does
+	// not count, but with 1 there is none. A place in line among other processes is one attempt.
 	MaxAttempts int
-	// RetryHeld is the mean delay before the next attempt when somebody holds the lock or too few masters answer. The delay
-	// is drawn from 0.5 to 1.5 times that. Default 25 ms. A shorter delay finds a freed lock sooner, and costs the masters
-	// more.
+	// RetryHeld is the mean delay before the next attempt when somebody holds the lock or too few masters answer, drawn from
+	// 0.5 to 1.5 times that. Default 25 ms. A shorter delay finds a freed lock sooner, and costs the masters more.
 	RetryHeld time.Duration
-	// RetrySplit is the longest delay after a split vote, where several callers came at once and none got a quorum. The
-	// delay is drawn from 0 up. Its bound doubles with each further split, up to RetryHeld. Default 2 ms; it should be
-	// several round trips. From the second split in a row on, the caller first waits for the masters to notify it, as for a
-	// held lock.
+	// RetrySplit bounds the random delay after a split vote, where several callers came at once and none got a quorum. It
+	// doubles with each further split, up to RetryHeld. Default 2 ms; it should be several round trips.
 	RetrySplit time.Duration
 
-	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among themselves. Then it is
-	// released at the masters, and other processes have their turn, which they get sooner if they stand in line
-	// (engine/README.md, Waiting). There are at most 65535 hand-overs. Default 20 ms. A longer time is faster for many
-	// waiters in one process, and unfair to waiters in others. With 1 ns every release goes to the masters.
+	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among themselves, 65535 times at
+	// most, before other processes have their turn. Default 20 ms. A longer time is faster for many waiters in one process,
+	// and unfair to waiters in others. With 1 ns every release goes to the masters.
 	HandOverTime time.Duration
 
-	// Observer and Logger are notified of events; both may be nil. At level Warn the Logger gets locks lost, masters set
-	// aside, and leaders (Lead) that failed or go on without their lock. It also gets unconfirmed releases and failed
-	// renewals: the first of each, then the number of further ones within ten seconds. At level Error it gets masters that
-	// do not vote until somebody acts: those of another set, and with Fencing those that lost their data while too few
-	// others vote. At level Info it gets masters that are up but must wait, and how long, and masters that begin to vote. At
-	// level Debug it gets masters whose idle connection ended, and that answer at once. Once it gets the settings on which
-	// all processes that share locks must agree: the masters, MaxTTL, the wait after a restart. Neither gets a token or a
-	// password.
+	// Observer and Logger are notified of events; both may be nil. At level Error the Logger gets masters that do not vote
+	// until somebody acts: those of another set, and with Fencing those that lost their data while too few others vote. At
+	// level Warn: locks lost, masters set aside, leaders (Lead) that failed or go on without their lock; unconfirmed releases
+	// and failed renewals, the first of each, then how many came within ten seconds. At level Info: masters that are up but
+	// must wait, and how long; masters that begin to vote; once, the settings on which all processes must agree. At level
+	// Debug: masters whose idle connection ended, and that answer at once. Neither gets a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 
-	// Tracer is told of each acquire, hold and release with the ctx of its caller, to put them into the caller's trace
-	// (package lockotel). Default nil.
+	// Tracer puts acquires, holds and releases into the traces of their callers (package lockotel). Default nil.
 	Tracer *Tracer
 
-	// Measure records, for Engine.Measured, how long locks are held and how many are renewed, how long acquires take and how
-	// long this process pauses, to choose TTL and timeouts from. Default false. It costs some 60 ns a lock (a tenth of the
-	// throughput where many callers use all of the CPU), 200 kB, and a thread that wakes 100 times a second (1 % of a core).
+	// Measure records, for Engine.Measured, how long locks are held and acquires take, and how long this process pauses.
+	// Default false. It costs some 60 ns a lock (a tenth of the throughput where many callers use all of the CPU), 200 kB, and
+	// a thread that wakes 100 times a second (1 % of a core).
 	Measure bool
 
-	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals and extends always find room. While
-	// the queue is full, Acquire is refused at once, even where a caller of this engine holds the lock and would have handed
-	// it over. A Queue below 8 is for a process that takes a few locks and ends. The engine then connects in fewer round
-	// trips: it skips preparations that pay off only for many locks, such as trials of newer servers' commands.
+	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals and extends always find room. While it
+	// is full, Acquire is refused at once, even where a caller here would have handed the lock over. A Queue below 8 is for a
+	// process that takes a few locks and ends: the engine connects in fewer round trips.
 	Queue int
-	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead of returning ErrOverloaded. TryAcquire
-	// never waits.
+	// WaitWhenFull makes Acquire, but not TryAcquire, wait when the queue is full, instead of returning ErrOverloaded.
 	WaitWhenFull bool
 }
 
@@ -148,8 +130,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate returns the ErrInvalid that New would return for c alone, with the name of the field. With names, it also returns
-// the one that AcquireAll would return for them. It asks nothing of the masters.
+// Validate returns the ErrInvalid that New would return for c alone, and with names also the one that AcquireAll would
+// return for them. It asks nothing of the masters.
 func (c Config) Validate(names ...string) error {
 	c = c.withDefaults()
 	_, err := c.check()

@@ -10,13 +10,10 @@
 // Or hold the lock yourself:
 //
 //	lock, err := locks.Acquire(ctx, "invoice:42", 10*time.Second) // until ctx ends; WithWait bounds the wait alone
-//	if err != nil {
-//		return err // errors.Is: engine.ErrTaken, engine.ErrNoQuorum, ctx's error
-//	}
+//	...
 //	defer lock.Release(ctx)
-//	if err := lock.KeepAlive(time.Hour); err != nil { // without it the lock lives for 10 s, or as Extend says
-//		return err
-//	}
+//	err = lock.KeepAlive(time.Hour) // without it the lock lives for 10 s, or as Extend says
+//	...
 //	for lock.Valid() { // or select on lock.Done(), or work under lock.Context(ctx)
 //		...
 //	}
@@ -38,7 +35,7 @@
 // # What it does not promise
 //
 // A process may be stopped between its last check and its write, and write after its lease has run
-// out. No lease of any lock service prevents that. A fencing token does, if the resource checks it.
+// out. No lease of any lock service prevents that. A fence does, if the resource checks it.
 //
 // FLUSHALL and eviction (maxmemory with any policy but noeviction) lose locks. A restart loses locks,
 // too. So a restarted master is sent no acquires for a little longer than MaxTTL (Config.MastersAreDurable,
@@ -51,14 +48,13 @@
 //
 // # Life of a lock
 //
-// A name is any text of 1 to 512 bytes, Config.Prefix included; a longer one is ErrInvalid.
+// A name is any text of 1 to 512 bytes, Config.Prefix included.
 //
 // Acquire sends SET name token NX PX ttl to all masters. It wins when a quorum, N/2+1, granted the
-// lock and validity is left. Validity is ttl, less the time since before the first send, less
-// ttl*Drift+2ms. Waiting in this process's queue does not count. A failed attempt is undone on all
-// masters, and repeated with a fresh token. Valid, Err, Done and Context go by the local clock
-// alone. Extend and the renewals of KeepAlive move the end of validity out. Release deletes the
-// key wherever it still has our token.
+// lock and validity is left: ttl, less the time since before the first send, less ttl*Drift+2ms. A
+// failed attempt is undone on all masters, and repeated with a fresh token. Valid, Err, Done and Context
+// go by the local clock alone. Extend and the renewals of KeepAlive move the end of validity out. Release
+// deletes the key wherever it still has our token.
 //
 // A lock is lost, with ErrLost, when:
 //
@@ -69,56 +65,34 @@
 // A lost lock never comes back: extend creates no key, and an extend that is answered too late is
 // undone. WarnBefore warns before validity ends.
 //
-// A lock that is held for long regains the masters that it lost: those that were restarted empty, or
+// A lock that is held for long regains the masters that lost it: those that were restarted empty, or
 // were away for longer than its ttl. After an extend, masters that vote and have no key are asked for
 // the lock again, with its token. That is no vote, and moves no validity; the next extend counts it.
-// So a lock outlasts the restart of every master, one after another (engine/README.md, Restarts). Not
-// healed are locks younger than a quarter of their ttl, those whose token other processes may know
+// So a lock outlasts the restart of every master, one after another (cmd/muxlock/RUNBOOK.md). Not healed
+// are locks younger than a quarter of their ttl, those whose token other processes may know
 // (Lock.Reveal, Adopt), and, in package groups, names that move.
 //
 // # Errors
 //
-// An acquire that got no lock matches ErrNotAcquired: ErrTaken if somebody holds the lock, or several
-// callers split the votes; ErrNoQuorum if too few masters answered. ErrLost: the lock was ours and is
-// no longer. ErrInvalid: the call was wrong, and nothing was sent; or New's masters cannot be used as
-// configured. AttemptError has the votes and each failing master's MasterError. engine/README.md, Errors,
-// lists all errors, and what to do.
-//
-// # Fencing
-//
-// With Config.Fencing every holder gets a number, Lock.Fence, larger than the number of every earlier
-// holder of the name. A resource keeps the largest number it has seen and refuses a smaller one (package
-// fence). That protects it from a holder that lost its lock and does not know it yet. Set the masters up
-// once: muxlock masters init, or admin.SetUp. Then a master that lost its data gives no vote until the
-// engines have admitted it again. engine/README.md, Fencing, says how, and what fencing needs.
-//
-// # Waiting
-//
-// Callers of one process queue for a name, and hand the lock over among themselves without a request.
-// Processes stand in line at the masters. Release passes the lock to the next of them in one round trip,
-// and wakes nobody else. Such a lock has a short lease at first. engine/README.md, Waiting, says how short,
-// who may overtake whom, and what happens where masters keep no line.
-//
-// # Readers and writers, permits, sets, leaders
-//
-//   - AcquireShared: any number of readers hold a name at once. A writer (Acquire, or any of the other
-//     calls) excludes them all: while a reader is Valid, no writer is.
-//   - AcquirePermit: at most so many callers of all processes hold a permit of a name.
-//   - AcquireAll: all of several names, or none. AcquireMany: each name that is free.
-//   - Lead: one process does the work for as long as it lives, and then another.
-//   - Adopt: work begins in one process and ends in another.
-//
-// engine/README.md, Kinds of locks, compares them, and says what each does not promise.
+// ErrTaken and ErrNoQuorum of an acquire ask for different things: somebody holds the lock, or too few
+// masters answered. Both match ErrNotAcquired. ErrLost: the lock was ours and is no longer. Each error
+// says at its name what to do. AttemptError has the votes and each failing master's MasterError.
 //
 // # Where the rest is
 //
-//   - engine/README.md: what to do before production, alerts, restarts, masters that lost their data.
-//     Then in detail: addresses, rights (the ACL), servers, fencing, waiting, kinds of locks, Redsync.
+//   - Config.Fencing, Lock.Fence and package fence: numbers by which a resource refuses a holder that
+//     lost its lock and does not know it yet.
+//   - AcquireShared: readers and writers. AcquirePermit: up to so many holders. AcquireAll: all of several
+//     names, or none. AcquireMany: each name that is free. Lead: one process does the work for as long as
+//     it lives, and then another. Adopt: work begins in one process and ends in another.
+//   - engine/README.md: a guide, with code. What to do before production; security. Then in detail:
+//     rights (the ACL), servers, fencing, waiting, kinds of locks, Redsync.
+//   - cmd/muxlock/RUNBOOK.md: restarts, masters that lost their data, alerts.
 //   - Package admin: who holds a lock; forced release; what makes locks on the masters unsafe or slow.
 //   - Package groups: more locks than one set of masters takes.
 //   - Package enginetest: unit tests with a real engine and no servers. A service that takes an *Engine
 //     needs no other double.
 //   - Package redsync: Redsync's mutex over an engine.
 //   - Config.Measure and lockbench advise: which TTL and timeouts to choose.
-//   - Stats, Config.Observer and Config.Logger; packages lockprom and lockotel for metrics.
+//   - Stats, Config.Observer, Logger and Tracer; packages lockprom, lockotel and lockdebug.
 package engine

@@ -13,9 +13,8 @@ import (
 	"muxlock/pipeline"
 )
 
-// Engine holds the connections to a set of masters and acquires locks on them. It
-// is safe for concurrent use; one Engine per process and set of masters is enough for
-// any number of goroutines and names.
+// Engine holds the connections to a set of masters and acquires locks on them. It is safe for concurrent use; one per
+// process and set of masters is enough for any number of goroutines and names.
 type Engine struct {
 	cfg     Config // with defaults; fixed after New
 	masters masters
@@ -29,18 +28,17 @@ type Engine struct {
 	spotted atomic.Int64   // when strangers were last spotted; ns since began
 }
 
-// New checks cfg and asks all masters side by side. It returns once each has answered or failed, within a
-// second or two, or when ctx ends; ctx is not used afterwards. New works while a minority of masters is
-// away: they are probed in the background. Masters that were started just now count as working, although
-// they do not vote yet (Ready waits for their votes).
+// New checks cfg and asks all masters side by side. It returns once each has answered or failed, within a second or two, or
+// when ctx ends; ctx is not used afterwards. New works while a minority is away: it is probed in the background. Masters
+// that were started just now count, although they do not vote yet (Ready).
 //
-// A master is ruled out if waiting for it does not help: its server says why it will not do (a wrong password, a missing
-// right or command, cluster mode, a Sentinel, protected mode, no run_id), or TLS does not accept a certificate. Such a
-// master is away like others, and is tried again. A running engine takes it the same way.
+// A master is ruled out, also by a running engine, if waiting does not help: its server says why it will not do (a wrong
+// password, a missing right or command, cluster mode, a Sentinel, protected mode, no run_id), or TLS does not accept a
+// certificate. It is tried again, like one that is away.
 //
 // Errors: ErrInvalid for a wrong field, a missing database, one server under two addresses, or if masters that are ruled
-// out leave no quorum even when all others return; ErrConfigMismatch for masters of another set; ErrNoQuorum otherwise. A
-// StartError has each failed master's error: the server's words, and what to do.
+// out leave no quorum; ErrConfigMismatch; ErrNoQuorum otherwise. A StartError has each failed master's error: the server's
+// words, and what to do.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)
@@ -81,10 +79,9 @@ func newEngine(cfg Config, pipe pipe, record *record) *Engine {
 	return e
 }
 
-// Ready returns nil once a quorum of masters votes. A master votes when it can be reached and its start is
-// long enough ago, half a minute by default (Config.MastersAreDurable). Ready blocks until then or until
-// ctx ends; with a ctx that has ended it returns the present state. Calling it is optional: Acquire waits
-// likewise.
+// Ready returns nil once a quorum of masters votes: they can be reached, and their start is long enough ago, half a minute
+// by default (Config.MastersAreDurable). It blocks until then or until ctx ends; with a ctx that has ended it returns the
+// present state. Calling it is optional: Acquire waits likewise.
 //
 // Errors: ErrNoQuorum, joined to ctx's error; at once with ErrConfigMismatch, or in package groups that alone; ErrClosed.
 // ErrNoQuorum comes with a NotReadyError: each missing master's reason, and the time left if known.
@@ -96,11 +93,10 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
-// Close refuses new calls and ends waiting calls with ErrClosed. It lets calls under way finish, and
-// releases the locks that they are granted, for at most about twice Config.MasterTimeout each. Then it
-// ends all connections and goroutines. Observer and Logger get the events until then, for at most a
-// second. Holders lose their locks, with ErrClosed as the cause. Close does not release these locks at
-// the masters, since their holders may still be at work: the leases run out.
+// Close refuses new calls and ends waiting calls with ErrClosed. Calls under way finish, and locks that they are granted
+// are released, for at most about twice Config.MasterTimeout each. Then it ends all connections and goroutines. Observer
+// and Logger get the events until then, for at most a second. Holders lose their locks, with ErrClosed as the cause. The
+// masters keep these locks until the leases run out, since their holders may still be at work.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		close(e.closing)

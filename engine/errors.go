@@ -12,43 +12,42 @@ import (
 // All errors are for errors.Is; AttemptError, InvalidError, StartError and NotReadyError are for errors.As. The error of a ctx that ended
 // is joined to them, and never replaces them. Every text is one line. None holds a token.
 var (
-	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch and ErrExpired when an acquire returns
-	// them.
+	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch and ErrExpired of an acquire.
 	ErrNotAcquired = errors.New("muxlock: lock not acquired")
-	// ErrTaken is returned when refusals alone make a quorum impossible: somebody holds the lock, or several callers split
-	// the votes.
+	// ErrTaken is returned when refusals alone make a quorum impossible: somebody holds the lock, or callers split the votes.
+	// Try later; Acquire does so until ctx ends.
 	ErrTaken = errors.New("muxlock: lock is taken")
-	// ErrNoQuorum is returned when too few masters answered to decide. From Release: the deletion is not confirmed and goes
-	// on being sent in the background.
+	// ErrNoQuorum is returned when too few masters answered to decide: look at the masters. From Release: the deletion is not
+	// confirmed and goes on being sent in the background.
 	ErrNoQuorum = errors.New("muxlock: no quorum of masters")
-	// ErrExpired is returned when the quorum came too late to leave any validity, and is part of ErrLost when validity ran
-	// out.
+	// ErrExpired is returned when the quorum came too late to leave any validity: ask for a longer ttl. It is part of ErrLost
+	// when validity ran out.
 	ErrExpired = errors.New("muxlock: validity has run out")
-	// ErrNotHeld is returned by Release when the lock was gone or another's, and by every call on a Lock that was released.
-	// It is part of ErrLost when a majority of the masters answered that the key is gone or another's.
+	// ErrNotHeld is returned by Release when the lock was gone or another's: the work may have run unprotected. It is also
+	// returned by every call on a Lock that was released, and part of ErrLost when a majority answered that the key is gone or
+	// another's.
 	ErrNotHeld = errors.New("muxlock: lock is not held")
 	// ErrLost is returned once validity has run out, the masters answered that the lock is no longer ours, or the engine was
-	// closed. It is final. Its cause is ErrExpired, ErrNotHeld or ErrClosed.
+	// closed. It is final: stop the work. Its cause is ErrExpired, ErrNotHeld or ErrClosed.
 	ErrLost = errors.New("muxlock: lock was lost")
-	// ErrInvalid is returned, with the name of the field or argument, before anything is sent: it is matched by an
-	// InvalidError. New also returns it if the masters cannot be used as configured.
+	// ErrInvalid is returned as an InvalidError, before anything is sent; by New also with a StartError, if the masters cannot
+	// be used as configured.
 	ErrInvalid = errors.New("muxlock: invalid")
-	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing was sent.
+	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing was sent. Slow down.
 	ErrOverloaded = pipeline.ErrOverloaded
 	// ErrDenied is returned when too few masters could decide and the ACL of one does not allow the name; its cause has the
-	// server's text. Retrying does not help.
+	// server's text. Correct the name, or the ACL (engine/README.md, Rights).
 	ErrDenied = pipeline.ErrDenied
 	// ErrRestarted is matched by an AttemptError when one of its masters was started too recently to vote
-	// (Config.MastersAreDurable); its cause has the time that is left.
+	// (Config.MastersAreDurable). Wait: its cause has the time that is left.
 	ErrRestarted = pipeline.ErrRestarted
-	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up, or are set up for another
-	// MaxTTL or other masters. It names each field that differs. It is also the cause of a master that is a member of
-	// another set than the others, with Fencing or without. New, Ready and acquires return it once such masters leave no
-	// quorum. Package groups returns it for another map of groups.
+	// ErrConfigMismatch is returned when masters of another set, which have it as their cause, leave no quorum; with
+	// Config.Fencing also when the masters are not set up, or for another MaxTTL or other masters. It names each field that
+	// differs. Package groups returns it for another map of groups.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
-	// ErrRegister is matched by an AttemptError, with Config.Fencing, when one of its masters has no usable number where the
-	// fencing token of the name should be. The name was not locked there. Either the number is used up, or another client
-	// wrote to the reserved keys. engine/README.md has the remedy for each.
+	// ErrRegister is matched by an AttemptError, with Config.Fencing, when a master has no usable number where the fence of
+	// the name should be: it is used up, or another client wrote it. The name was not locked there. cmd/muxlock/RUNBOOK.md has
+	// the remedies.
 	ErrRegister = pipeline.ErrRegister
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
@@ -91,17 +90,16 @@ type StartError = pipeline.StartError
 //	}
 type NotReadyError = pipeline.NotReadyError
 
-// AttemptError has the votes of the last attempt at an acquire, extend or release, at the moment of the decision. An
-// acquire's AttemptError matches ErrNotAcquired, too.
+// AttemptError has the votes of the last attempt at an acquire, extend or release, at the moment of the decision.
 type AttemptError struct {
 	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrConfigMismatch, ErrExpired or ErrNotHeld
 	Masters                   int           // all; a master that had not answered yet has no vote
 	Granted, Refused, Unknown int           // votes; unknown: neither yes nor no came back
 	Causes                    []MasterError // why votes are unknown
 
-	// Holder is the Config.Holder of who was last seen to have the name, and InLine how many stood in line before the caller.
-	// Only an acquire that waits learns of them, with ErrTaken: as it stands in line, or looks whether another library has
-	// the name. A refusal does not say who holds the name. Holder is "" if nobody said, or set it.
+	// Holder is the Config.Holder of who was last seen to have the name, or "", and InLine how many stood in line before the
+	// caller. Only an acquire that waits learns of them, with ErrTaken: as it stands in line, or looks whether another library
+	// has the name.
 	Holder string
 	InLine int
 

@@ -5,14 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"os/signal"
 	"slices"
 	"sync"
 	"time"
@@ -28,12 +26,17 @@ func Example() {
 	ctx := context.Background()
 	locks, err := engine.New(ctx, engine.Config{
 		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
-		Client:  rueidis.ClientOption{Username: "locks", Password: "from a safe place"},
+		Client:  client, // Username, Password, TLSConfig
+		Holder:  "pod-7",
+		Logger:  logger,
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(err) // errors.As: a *engine.StartError has each master's reason
 	}
 	defer locks.Close()
+	if err := locks.Ready(ctx); err != nil {
+		log.Fatal(err)
+	}
 
 	lock, err := locks.Acquire(ctx, "invoice/4711", 10*time.Second)
 	if err != nil {
@@ -44,7 +47,9 @@ func Example() {
 	// Work that stops when the lock is lost.
 	held, cancel := lock.Context(ctx)
 	defer cancel()
-	send(held)
+	fmt.Println(send(held), lock.Valid())
+	// Output:
+	// <nil> true
 }
 
 func ExampleEngine_Do() {
@@ -55,41 +60,6 @@ func ExampleEngine_Do() {
 	if errors.Is(err, engine.ErrLost) {
 		log.Print("the lock was lost while the report was made: ", err)
 	}
-}
-
-// A request waits for its lock for a moment. Its work may take as long as the client stays.
-func ExampleWithWait() {
-	locks := onMastersOfThisProcess() // yours is from engine.New
-	defer locks.Close()
-	ship := func(w http.ResponseWriter, r *http.Request) {
-		ctx := engine.WithWait(r.Context(), 300*time.Millisecond)
-		err := locks.Do(ctx, "order/42", 10*time.Second, send)
-		switch notAcquired := errors.Is(err, engine.ErrNotAcquired); {
-		case err == nil:
-			w.WriteHeader(http.StatusNoContent)
-		case notAcquired && errors.Is(err, engine.ErrTaken):
-			http.Error(w, "somebody else is at this order", http.StatusConflict)
-		case errors.Is(err, engine.ErrOverloaded):
-			http.Error(w, "too many requests", http.StatusTooManyRequests)
-		case notAcquired: // too few masters answer
-			http.Error(w, "try again later", http.StatusServiceUnavailable)
-		default: // of send, or the lock was lost meanwhile
-			http.Error(w, "the order may have been shipped", http.StatusInternalServerError)
-		}
-	}
-	other, err := locks.Acquire(context.Background(), "order/42", 10*time.Second)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for range 2 {
-		answer := httptest.NewRecorder()
-		ship(answer, httptest.NewRequest("POST", "/orders/42/ship", nil))
-		fmt.Println(answer.Code)
-		_ = other.Release(context.Background())
-	}
-	// Output:
-	// 409
-	// 204
 }
 
 // A worker takes a page of rows, and works off those that no other has. All are renewed from the start, since the turn of
@@ -153,14 +123,14 @@ func ExampleEngine_DoShared() {
 	var reading, readers sync.WaitGroup
 	reading.Add(2)
 	looked := make(chan struct{})
+	show := func(ctx context.Context) error {
+		reading.Done()
+		<-looked
+		return ctx.Err()
+	}
 	for range 2 {
 		readers.Go(func() {
-			err := locks.DoShared(ctx, "catalogue", 10*time.Second, func(ctx context.Context) error {
-				reading.Done()
-				<-looked
-				return ctx.Err()
-			})
-			if err != nil {
+			if err := locks.DoShared(ctx, "catalogue", 10*time.Second, show); err != nil {
 				log.Fatal(err)
 			}
 		})
@@ -199,9 +169,16 @@ func ExampleEngine_DoPermit() {
 
 // One process of many drains the queue; the others stand by and follow.
 func ExampleEngine_Lead() {
-	var locks *engine.Engine // from engine.New, with Config.Fencing
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	locks := onMastersOfThisProcess() // yours is from engine.New, with Config.Fencing
+	defer locks.Close()
+	ctx, stop := context.WithCancel(context.Background()) // yours ends at a signal
+	parts := 0
+	drain := func(ctx context.Context, fence uint64) error {
+		if parts++; parts == 3 {
+			stop()
+		}
+		return nil
+	}
 	err := locks.Lead(ctx, "drain the queue", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
 		for ctx.Err() == nil { // it ends 5 s before somebody else can lead
 			if err := drain(ctx, lock.Fence()); err != nil {
@@ -210,7 +187,9 @@ func ExampleEngine_Lead() {
 		}
 		return ctx.Err()
 	})
-	log.Print(err) // context canceled: the lock is released
+	fmt.Println(parts, err) // the lock is released
+	// Output:
+	// 3 context canceled
 }
 
 // Somebody holding the lock and the masters being away ask for different things.
@@ -272,9 +251,9 @@ func ExampleEngine_Adopt() {
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
 // are in packages lockprom, for Prometheus, and lockotel, for OpenTelemetry.
 func ExampleObserver() {
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	locks, err := engine.New(context.Background(), engine.Config{
 		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
+		Client:  client,
 		Logger:  logger, // locks lost, releases not confirmed, masters set aside and voting again
 		Observer: &engine.Observer{
 			Lost: func(name string, held time.Duration, cause error) {
@@ -289,6 +268,8 @@ func ExampleObserver() {
 		log.Fatal(err)
 	}
 	defer locks.Close()
+	_ = locks.Do(context.Background(), "invoice/4711", 10*time.Second, send)
+	// Output:
 }
 
 // A page of this process's locks, and what it has measured, for lockbench advise --from: /debug/muxlock/measured.
@@ -301,17 +282,18 @@ func alert(name string, cause error) {}
 
 func send(context.Context) error { return nil }
 
-func drain(ctx context.Context, fence uint64) error { return nil }
+// client reaches masters of this process, for examples that run without servers. Package redisfake cannot be imported from
+// other modules. Your masters are servers, and for tests there is enginetest.New.
+var client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+	return fakes[addr].Dial(ctx, addr, d, c)
+}}
 
-// onMastersOfThisProcess returns an engine for examples that run without servers. Package redisfake cannot be imported
-// from other modules. For tests of your own there is enginetest.New.
+var fakes = map[string]*redisfake.Server{"10.0.0.1:6379": redisfake.New(), "10.0.0.2:6379": redisfake.New(), "10.0.0.3:6379": redisfake.New()}
+
+var logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) // slog.Default(), say
+
 func onMastersOfThisProcess() *engine.Engine {
-	byAddress := map[string]*redisfake.Server{"192.0.2.1:6379": redisfake.New(), "192.0.2.2:6379": redisfake.New(), "192.0.2.3:6379": redisfake.New()}
-	cfg := engine.Config{Masters: slices.Sorted(maps.Keys(byAddress)), MastersAreNew: true}
-	cfg.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-		return byAddress[addr].Dial(ctx, addr, d, c)
-	}
-	locks, err := engine.New(context.Background(), cfg)
+	locks, err := engine.New(context.Background(), engine.Config{Masters: slices.Sorted(maps.Keys(fakes)), Client: client})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,14 +30,12 @@ func (w *within) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// LockFrom returns the lock of the innermost Do, TryDo, DoShared, DoPermit or Lead that ctx comes from, and
-// whether there is one. It tells code deep within whether it is under a lock, and its Fence or Until. The lock
-// may have been lost or released by now: see Valid. DoAll passes its Set on as an argument and puts no lock
-// into ctx: there LockFrom finds the lock around the DoAll, if there is one. No I/O.
+// LockFrom returns the lock of the innermost Do, TryDo, DoShared, DoPermit or Lead that ctx comes from, and whether there
+// is one. It may have been lost or released by now (Valid). DoAll puts no lock into ctx. No I/O.
 //
-// Locks are not reentrant. Goroutines that run side by side may share a ctx, so it does not tell whether the
-// holder itself asks again. A second Acquire of a name waits like another caller's, until its ctx ends. A
-// function that may run with or without the lock asks LockFrom.
+// Locks are not reentrant. Goroutines that run side by side may share a ctx, so it does not tell whether the holder itself
+// asks again: a second Acquire of a name waits like another caller's. A function that may run with or without the lock asks
+// LockFrom.
 func LockFrom(ctx context.Context) (*Lock, bool) {
 	for w := withinOf(ctx); w != nil; w = withinOf(w.Context) {
 		if !w.set {

@@ -9,10 +9,8 @@ import (
 )
 
 // A HotName is a name that this process acquired often, or waited for long, in the last five to ten minutes. Permits count
-// by their name.
-//
-// The engine counts 256 names in each five minutes. A name beyond them may be counted with others, so no figure is too low,
-// and each says by how much it may be too high. The error is at most a 256th of all.
+// by their name. 256 names are counted in each five minutes, and others with them: no figure is too low, and each says by
+// how much it may be too high, at most a 256th of all.
 type HotName struct {
 	Name         string        `json:"name"`
 	Acquires     uint64        `json:"acquires"`       // locks given out
@@ -22,7 +20,7 @@ type HotName struct {
 }
 
 // HotNames returns the names that were waited for longest, and the names that were acquired most often; the hottest first,
-// at most 64 each. No I/O. It takes each of 256 mutexes for a moment, and is for people and pages, not for each request.
+// at most 64 each. No I/O. It takes each of 256 mutexes for a moment: it is for people and pages, not for each request.
 func (e *Engine) HotNames() (waited, acquired []HotName) {
 	now := clock.Now()
 	for i := range e.names.shards {

@@ -16,33 +16,26 @@ import (
 // errEnding is why a leader's ctx ends while the lock is still valid.
 var errEnding = errors.New("muxlock: validity is about to end")
 
-// Lead elects a leader. It acquires the lock name for ttl (0 = Config.TTL), runs fn as the leader for as long
-// as the lock can be kept alive, releases it and campaigns again, until fn returns nil or ctx ends.
+// Lead elects a leader. It acquires the lock name for ttl (0 = Config.TTL), runs fn for as long as the lock can be kept
+// alive, releases it and campaigns again, until fn returns nil or ctx ends.
 //
 //	campaigns --acquired--> leads: fn runs --returned nil---------------------> released: Lead returns nil
 //	                                       --returned, ctx has ended----------> released: Lead returns
 //	                                       --returned an error----------------> released, pauses, campaigns
 //	                                       --returned, only fn's ctx has ended-> released, campaigns
 //
-// The ctx of fn carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while renewals
-// fail, a third of ttl before validity does. fn has that long to stop, or less if the process was paused
-// until then. A pause does not end the ctx if a renewal succeeds after it. Once its ctx has ended, fn no
-// longer leads, whatever it returns, and Lead campaigns again. While fn runs, even after its ctx has ended,
-// Lead neither releases the lock nor campaigns.
+// The ctx of fn carries the lock. It ends when ctx does, when the lock is lost or, while renewals fail, a third of ttl
+// before validity does; not by a pause of the process after which a renewal succeeds. fn then has a third of ttl to stop,
+// or less if the process was paused, and no longer leads. While it runs, Lead neither releases the lock nor campaigns. If
+// fn goes on for longer, that is logged at level Warn, once. So is an error that fn returns while it leads; the pause after
+// it is a third of ttl to ttl, of 3 s at most. If fn panics, the lock is released.
 //
-// If fn goes on without the lock, and for longer than a third of ttl after the end of its ctx, that is logged
-// at level Warn, once. So is an error that fn returns while it leads; the pause after it is a third of ttl to
-// ttl, of 3 s at most. If fn panics, the lock is released.
+// The lock is never handed over to candidates of this process. Config.MaxAttempts does not bound Lead; WithWait bounds each
+// campaign, and Lead returns when one has not won by then. Each write of a leader should carry the lock's Fence: a stopped
+// process believes that it leads until it checks. Only Lead may call the lock's WarnBefore and Release.
 //
-// Lead releases the lock at the masters and never hands it over within the process, so that the candidates of
-// all processes have their turn. Config.MaxAttempts does not bound Lead. A budget of WithWait bounds each campaign: Lead
-// returns when one has not won by then. fn gets the lock for its Fence. Each
-// write of a leader should carry the fence: a stopped process believes that it leads until it checks. Only
-// Lead may call the lock's WarnBefore and Release.
-//
-// Errors: ctx's, joined to fn's error if fn led, and to ErrTaken or ErrNoQuorum if Lead was campaigning;
-// ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid, before anything is sent;
-// ErrDenied; ErrConfigMismatch; ErrClosed.
+// Errors: ctx's, joined to fn's error if fn led, and to ErrTaken or ErrNoQuorum if Lead was campaigning; ErrNoQuorum if fn
+// returned nil and the release is not confirmed; ErrInvalid; ErrDenied; ErrConfigMismatch; ErrClosed.
 func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, *Lock) error) error {
 	if fn == nil {
 		return invalid("fn", "is nil")

@@ -16,9 +16,9 @@ import (
 //	held --Release---------------------------> released
 //	held --validity out, denied, or Close----> lost
 //
-// Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease was handed over to
-// another holder in this process. Every method reads the clock itself, so a process that was stopped finds a loss at its
-// first call, even before the timer behind Done fires.
+// Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease was handed over
+// to another holder here. Every method reads the clock itself, so a process that was stopped finds a loss at its first
+// call.
 //
 // A nil Lock is not held, and its methods say so: a deferred Release may run before Acquire's error is checked.
 type Lock struct {
@@ -54,20 +54,18 @@ func (l *Lock) Name() string {
 	return l.lease.e.cfg.nameOf(l.lease.name)
 }
 
-// Fence returns the lock's fencing token. The token is larger than that of every earlier holder of the name in any process,
-// however long a holder was paused, and below 2^53 (package comment, Fencing). A resource that keeps the largest token it
-// has seen refuses a holder that lost the lock and does not know it (package fence). The fence stays the same while the lock
-// is held. It is 0 without Config.Fencing, and for an adopted lock.
+// Fence returns the lock's fencing token, below 2^53: larger than that of every earlier holder of the name in any process.
+// A resource that keeps the largest it has seen refuses a holder that lost the lock and does not know it (package fence).
+// It stays the same while the lock is held, and is 0 without Config.Fencing, for readers and for an adopted lock.
 func (l *Lock) Fence() uint64 { return cmp.Or(l, noLock).fence }
 
-// Reveal returns the lock's token, the value of its key on the masters. With it another process or library can finish work
-// that this process began. Whoever has the token can extend or release the lock as Redlock clients do (Engine.Adopt; in
-// Redsync, a Mutex WithValue). redis-cli GET shows it too, for a comparison by hand. The token is a secret: the engine
-// prints it nowhere.
+// Reveal returns the lock's token, the value of its key on the masters. Whoever has it can extend or release the lock as
+// Redlock clients do, to finish work that this process began (Engine.Adopt; in Redsync, a Mutex WithValue). The token is a
+// secret: the engine prints it nowhere.
 //
-// Others may use the token at any later time. So Release deletes such a lock at the masters, and never hands it over within
-// this process. Nor does the lock regain masters that lost it from then on. After a hand-over the token belongs to the next
-// holder, and Reveal returns "". So it does for readers and permits, which nobody adopts. No I/O.
+// From now on Release deletes the lock at the masters and never hands it over, and the lock does not regain masters that
+// lose it: others may use the token at any time. After a hand-over the token belongs to the next holder, and Reveal returns
+// "", as it does for readers and permits, which nobody adopts. No I/O.
 func (l *Lock) Reveal() string {
 	l = cmp.Or(l, noLock)
 	l.lock()
@@ -102,15 +100,15 @@ func (l *Lock) Until() time.Time {
 }
 
 // HeldOn returns how many of all masters hold the lock, as last known: from answers that arrived before the acquire was
-// decided, or from the latest renewal or Extend, and what was healed since (package comment, Life of a lock). If masters
-// stays at a quorum, total/2+1, one more failure may cost the lock. No I/O.
+// decided, or from the latest renewal or Extend, and what was regained since. If masters stays at a quorum, total/2+1, one
+// more failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	l = cmp.Or(l, noLock)
 	return int(l.lease.heldOn.Load()), l.lease.e.masters.number
 }
 
-// Valid reports whether the lock can be relied on at this moment: not released, not lost, validity left. No I/O. The process
-// may be stopped for any time between this answer and its next step. Only a fencing token makes that harmless.
+// Valid reports whether the lock can be relied on at this moment: not released, not lost, validity left. No I/O. The
+// process may be stopped for any time between this answer and its next step. Only a fence makes that harmless.
 func (l *Lock) Valid() bool { return l.Err() == nil }
 
 // Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock was lost, and the error matches
@@ -142,7 +140,7 @@ func (l *Lock) Done() <-chan struct{} {
 }
 
 // Context returns a copy of parent that ends when the lock is released or lost, with Err's error as its context.Cause. It
-// ends before a Release or Close returns, and a moment after a loss was found. Valid is false by then. Call the CancelFunc
+// ends before a Release or Close returns, and a moment after a loss was found; Valid is false by then. Call the CancelFunc
 // when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	return contextOf(parent, cmp.Or(l, noLock))
@@ -190,10 +188,9 @@ func (l *Lock) unlink(cancel *context.CancelCauseFunc) error {
 }
 
 // KeepAlive renews the lock in the background from now on, every third of its ttl. It stops at Release, at a loss, or when
-// max has passed (0: no such bound); the lease then runs out by itself. A renewal that too few masters answer is tried again
-// until validity ends. The answer of a majority that the key is gone or another's is final. The renewals of all locks share
-// one goroutine and go out in batches. A second call replaces max. KeepAlive does no I/O itself. Err, Done and Context show
-// a loss.
+// max has passed (0: no such bound); the lease then runs out by itself. A renewal that too few masters answer is tried
+// again until validity ends. A second call replaces max. KeepAlive does no I/O itself, and the renewals of all locks go out
+// in batches.
 //
 // Errors: Err's if the lock is not held; ErrInvalid if max is negative.
 func (l *Lock) KeepAlive(max time.Duration) error {
@@ -215,11 +212,11 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	return nil
 }
 
-// WarnBefore runs fn in a goroutine of its own when no more than left of validity remains. fn runs once, and again after
-// each renewal or Extend that has moved Until out, also an Extend within fn. For a lock that is kept alive, with left below
-// two thirds of its ttl, fn runs only when renewals fail. After a pause of the process the lock is renewed first, and fn
-// runs if the renewal fails or is not answered within ttl/24. An Extend from fn should ask for much more than left, or fn
-// runs again at once. A second call replaces the first; a nil fn ends the warnings.
+// WarnBefore runs fn in a goroutine of its own when no more than left of validity remains: once, and again after each
+// renewal or Extend that has moved Until out. For a lock that is kept alive, with left below two thirds of its ttl, fn runs
+// only when renewals fail. After a pause of the process the lock is renewed first, and fn runs if that fails or is not
+// answered within ttl/24. An Extend from fn should ask for much more than left, or fn runs again at once. A second call
+// replaces the first; a nil fn ends the warnings.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -240,11 +237,11 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	return nil
 }
 
-// Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A master that no longer has our token
-// does not count; it may get it again afterwards (package comment, Life of a lock). A ttl shorter than what is left succeeds
-// and changes nothing. Extend blocks until the verdict, at most about twice Config.MasterTimeout, or until ctx ends. ctx
-// ends only the wait: Until may still move. A lock has one Extend under way at a time. A call that asks for no later end
-// shares its outcome; other calls wait for it first. KeepAlive goes on with the longest ttl that the holder has asked for.
+// Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A ttl shorter than what is left
+// succeeds and changes nothing. Extend blocks until the verdict, at most about twice Config.MasterTimeout, or until ctx
+// ends. ctx ends only the wait: Until may still move. A lock has one Extend under way at a time. A call that asks for no
+// later end shares its outcome; other calls wait for it first. KeepAlive goes on with the longest ttl that the holder has
+// asked for.
 //
 // Errors: ErrLost when so many masters answer that the lock is not ours that the others are no quorum, or when validity ran
 // out on the way, both final; ErrNoQuorum when too few answered, or ErrDenied where an ACL forbids the name by now, and the

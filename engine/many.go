@@ -15,18 +15,14 @@ type Result struct {
 	Err  error
 }
 
-// AcquireMany is TryAcquire for each of many names in one call: for a worker that locks a page of rows and
-// works on the rows that it gets. One round trip asks for all names. The results are in the order of
-// names. A name given twice is ErrTaken the second time.
+// AcquireMany is TryAcquire for each of many names, in one round trip, for a worker that locks a page of rows. The results
+// are in the order of names. A name given twice is ErrTaken the second time. Each lock is renewed, lost and released by
+// itself. Working off a page may take longer than ttl: keep each lock alive at once, and work on a row under its lock's
+// Context.
 //
-// Each lock stands alone: it is renewed, lost and released by itself. Working off a page may take longer than
-// ttl. So keep each lock alive at once, and work on a row under its lock's Context.
-//
-// AcquireMany returns when the last name is decided: within about twice Config.MasterTimeout, with Fencing
-// within twice that, or when ctx ends. One name that a hung master leaves undecided costs all others
-// validity, so ttl should be several times as long. In Config.Queue each name counts as a call.
-//
-// Errors, by name: those of TryAcquire.
+// AcquireMany returns when the last name is decided: within about twice Config.MasterTimeout, with Fencing within twice
+// that, or when ctx ends. A name that a hung master leaves undecided costs all others validity, so ttl should be several
+// times as long. In Config.Queue each name counts as a call. Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
 	t := e.traced(ctx, exclusive)
 	results := e.acquireMany(ctx, names, ttl)

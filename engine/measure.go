@@ -15,9 +15,9 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// Measurements is how long leases of this process have to last, as Config.Measure measured it. lockbench
-// advise --from reads it as JSON, and says which TTL and timeouts to choose. Version 1 of that form may gain
-// fields. All its times are ns.
+// Measurements is how long leases of this process have to last, as Config.Measure measured it. lockbench advise --from
+// reads it as JSON, and says which TTL and timeouts to choose. Version 1 of that form may gain fields. All its times are
+// ns.
 type Measurements struct {
 	Version int           `json:"version"`    // of the form; 0: Config.Measure is not set, and all else is empty
 	Begin   time.Time     `json:"begin"`      // when New returned
@@ -69,8 +69,8 @@ type Moment struct {
 
 func (m Moment) length() int64 { return int64(m.Took) }
 
-// Measured returns the measurements so far: the zero value unless Config.Measure is set. It does no I/O and
-// is safe for concurrent use. It sees no pauses after Close.
+// Measured returns the measurements so far: the zero value unless Config.Measure is set. No I/O. It sees no pauses after
+// Close.
 func (e *Engine) Measured() Measurements {
 	m := e.record.measure
 	if m == nil {

@@ -13,17 +13,16 @@ import (
 	"muxlock/pipeline"
 )
 
-// An Observer has functions for events of locks and masters. Fields may be nil. A goroutine of their own
-// calls the functions one at a time, in the order of the events. No lock, call or master waits for it: the
-// functions may be slow, and may call the engine.
+// An Observer has functions for events of locks and masters. Fields may be nil. A goroutine of their own calls the
+// functions one at a time, in the order of the events. No lock, call or master waits for it: the functions may be slow, and
+// may call the engine.
 //
-// While they are slow, up to 4096 events wait for them. Then the oldest is dropped, counted in
-// Stats.EventsDropped and logged. Events of Lost and Master are kept longer: 4096 more of them wait. Then a
-// loss replaces the last loss, and a master's event the last event of that master. The replaced ones count as
-// dropped. Close waits for the remaining events for a second at most, also if one of the functions calls it.
+// While they are slow, up to 4096 events wait for them. Then the oldest is dropped, counted in Stats.EventsDropped and
+// logged. Of events of Lost and Master 4096 more wait; then a loss replaces the last loss, and a master's event its last
+// one, which counts as dropped. Close waits for the remaining events for a second at most, also if one of the functions
+// calls it.
 //
-// Beware of lock names as labels of metrics where there are many. Some facts have no event and are in Stats:
-// queue depth, rounds and their sizes, pending releases.
+// Beware of lock names as labels of metrics where there are many.
 type Observer struct {
 	// Acquired: a lock was given out after wait and so many attempts at the masters; 0: by a hand-over here.
 	Acquired func(name string, wait time.Duration, attempts int)

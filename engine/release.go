@@ -10,16 +10,15 @@ import (
 	"muxlock/pipeline"
 )
 
-// Release gives the lock up. If somebody in this process waits for it, Release hands it over without
-// asking the masters. If nobody waits, if others have their turn (Config.HandOverTime), or if its token was revealed, Release
-// deletes it on all masters, even on masters that seemed to refuse it. It waits for the verdict, at most
-// about twice Config.MasterTimeout. ctx ends the wait, never the command: even with a ctx that has ended,
-// the release is sent. A nil ctx is context.Background().
+// Release gives the lock up. If somebody in this process waits for it, Release hands it over without asking the masters. If
+// nobody does, if others have their turn (Config.HandOverTime), or if its token was revealed, Release deletes it on all
+// masters. It waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the wait, never the command: even
+// with a ctx that has ended, the release is sent. A nil ctx is context.Background().
 //
-// It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release
-// was called before, or the lock was gone or another's, which counts as a loss (Stats.Lost). ErrNoQuorum:
-// not confirmed, and still being sent in the background; joined to ctx's error if that ended the wait.
-// ErrDenied: an ACL forbids the name by now; ErrClosed: after Close, nothing was sent. Then the lease runs out.
+// It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release was called before,
+// or the lock was gone or another's, which counts as a loss. ErrNoQuorum: not confirmed, and still being sent; joined to
+// ctx's error if that ended the wait. ErrDenied: an ACL forbids the name by now; ErrClosed: nothing was sent. Then the
+// lease runs out.
 func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
@@ -113,11 +112,9 @@ func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.
 	return err
 }
 
-// ReleaseMany is Release for each of many locks of this engine in one call. It skips a nil Lock, as in a
-// Result with an error.
-//
-// It returns nil if all were released, else the errors in the order of locks: those of Release, and
-// ErrInvalid for a lock of another engine.
+// ReleaseMany is Release for each of many locks of this engine in one call. It skips a nil Lock, as in a Result with an
+// error. It returns nil if all were released, else the errors in the order of locks: those of Release, and ErrInvalid for a
+// lock of another engine.
 func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 	ctx = cmp.Or(ctx, context.Background()) // as in Release
 	errs, releases := make([]error, len(locks)), make([]release, len(locks))

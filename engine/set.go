@@ -11,10 +11,9 @@ import (
 	"muxlock/internal/clock"
 )
 
-// A Set is the locks of several names, acquired together: all of them or none. Each lock is a lease by itself,
-// with a fencing token of its own. A Set is valid while all its locks are, and the loss of one is the loss of the
-// Set: the other locks are not renewed any more, and stay locked until their leases end or Release. A Set is safe
-// for concurrent use. A nil Set is not held, like a nil Lock.
+// A Set is the locks of several names, acquired together. Each is a lease by itself, with a fence of its own. A Set is
+// valid while all its locks are, and the loss of one is the loss of the Set: the others are not renewed any more, and stay
+// locked until their leases end or Release. A Set is safe for concurrent use. A nil Set is not held, like a nil Lock.
 type Set struct {
 	locks   []*Lock // fixed, in the caller's order
 	once    sync.Once
@@ -136,25 +135,22 @@ func (s *Set) Release(ctx context.Context) error {
 	return s.first(func(i int) error { return errs[i] })
 }
 
-// AcquireAll acquires all names, or none, for ttl (0 = Config.TTL; the longest is Config.MaxTTL). It waits until all
-// names are free at once, and holds none of them meanwhile. After a refusal it waits for the release of the name that
-// was busy. Callers that split the vote back off at random.
+// AcquireAll acquires all names, or none, for ttl (0 = Config.TTL). It waits until all are free at once, and holds none of
+// them meanwhile: Sets that overlap never deadlock, in any order of names.
 //
-// Where this process holds a name, AcquireAll queues for the name in order. At its turn it asks for all names or, if
-// another name is busy, leaves the turn to the next waiter. A lock is never handed over to a Set, and a Set stands in
-// no line between processes. Its turns cost other waiters of this process hand-overs. So a caller that wants many busy
-// names should hold them for a short time.
+// Where this process holds a name, AcquireAll queues for it. At its turn it asks for all names or, if another one is busy,
+// leaves the turn to the next waiter. A lock is never handed over to a Set, so its turns cost other waiters here
+// hand-overs: hold many busy names for a short time. The limit is 1000 names: a master serves nobody else while it takes
+// them, some microseconds each.
 //
-// The limit is 1000 names. A master serves nobody else while it takes them, some microseconds each.
-//
-// Errors: those of Acquire, with the busy name; ErrDenied has no name. ErrInvalid names the argument: no names, too
-// many, or a name given twice.
+// Errors: those of Acquire, with the busy name; ErrDenied has no name. ErrInvalid names the argument: no names, too many,
+// or a name given twice.
 func (e *Engine) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
 	return setOf(e.acquireAll(ctx, names, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull))
 }
 
-// TryAcquireAll is AcquireAll with one attempt, as TryAcquire makes it. While somebody in this engine holds one of the
-// names or waits for it, it returns ErrTaken without asking the masters.
+// TryAcquireAll is AcquireAll with one attempt. While somebody in this engine holds one of the names or waits for it, it
+// returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquireAll(ctx context.Context, names []string, ttl time.Duration) (*Set, error) {
 	return setOf(e.acquireAll(ctx, names, ttl, 1, false))
 }
@@ -166,8 +162,7 @@ func setOf(locks []*Lock, err error) (*Set, error) {
 	return &Set{locks: locks}, nil
 }
 
-// DoAll is Do for all names: it acquires them, keeps them alive while fn runs, and releases them. The ctx of fn ends
-// when one lock is lost.
+// DoAll is Do with AcquireAll. The ctx of fn ends when one lock is lost.
 func (e *Engine) DoAll(ctx context.Context, names []string, ttl time.Duration, fn func(context.Context, *Set) error) error {
 	if fn == nil {
 		return invalid("fn", "is nil")

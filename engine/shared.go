@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// AcquireShared takes the lock name for ttl as a reader (package comment, Readers and writers). It waits until ctx ends
-// or Config.MaxAttempts is used up. A reader joins an existing readers' lease of this process, without asking the masters,
-// if that lease is younger than Config.HandOverTime and has half of ttl left. Else it asks the masters for a lease of its
-// own. A renewal, an extend or a loss of a lease affects all its readers; the last one to leave releases it.
+// AcquireShared takes the lock name for ttl as a reader, and waits as Acquire does. Any number of readers hold a name at
+// once; while one is Valid, nobody has the name by another call. A reader joins a lease of readers here, without asking the
+// masters, if that is younger than Config.HandOverTime and has half of ttl left. A renewal, an extend or a loss of a lease
+// affects all its readers; the last one to leave releases it.
 //
-// Readers are not reentrant: a reader that asks again for its name may wait for a writer that waits for that reader. There
-// is no upgrade, since two readers that both wait to write would deadlock: Acquire of the name under the ctx of a
-// DoShared is ErrInvalid. Fence is 0, and Reveal returns "".
+// Readers are not reentrant: one that asks again for its name may wait for a writer that waits for it. There is no upgrade,
+// since two readers that both wait to write would deadlock: Acquire of the name under the ctx of a DoShared is ErrInvalid.
 //
 // Errors: those of Acquire; ErrDenied where an ACL forbids the commands of readers.
 func (e *Engine) AcquireShared(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {

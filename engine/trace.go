@@ -12,11 +12,9 @@ import (
 )
 
 // A Tracer puts acquires, holds and releases into the traces of their callers; package lockotel makes one. Fields may be
-// nil.
-//
-// Each function runs in the goroutine of the call, with the ctx that the caller gave and without any mutex. The call
-// waits for it, and nobody else does: locks that were acquired are kept alive until Acquired returns. A function that panics
-// is counted in Stats.TracerPanics, and the call goes on.
+// nil. Each function runs in the goroutine of the call, which waits for it, with the caller's ctx and without any mutex.
+// Locks that were acquired are kept alive until Acquired returns. A function that panics is counted in Stats.TracerPanics,
+// and the call goes on.
 type Tracer struct {
 	// Wants reports whether a call is told of: not the one under a trace that is not sampled, say. nil: each is.
 	Wants func(ctx context.Context) bool

@@ -7,15 +7,14 @@ import (
 
 type waitKey struct{}
 
-// WithWait returns a copy of ctx that gives acquires a budget: each call waits for a lock for d at most, counted from
-// the call. That holds for all kinds of locks, and for each campaign of Lead. The budget bounds neither the work nor a
-// Release or Extend: the ctx of fn ends as with ctx alone, and an acquire under it has no budget unless WithWait gives
-// it one.
+// WithWait returns a copy of ctx that gives acquires a budget: each call, and each campaign of Lead, waits for d at most.
+// The budget bounds neither the work nor a Release or Extend: the ctx of fn ends as with ctx alone, and an acquire under it
+// has no budget unless WithWait gives it one.
 //
 //	err := locks.Do(engine.WithWait(ctx, 300*time.Millisecond), name, ttl, fn)
 //
-// An acquire whose budget is used up returns what it returns at the deadline of its ctx: ErrTaken or ErrNoQuorum,
-// joined to context.DeadlineExceeded. A d that is not positive is ErrInvalid there, before anything is sent.
+// An acquire whose budget is used up returns what it returns at the deadline of its ctx: ErrTaken or ErrNoQuorum, joined to
+// context.DeadlineExceeded. A d that is not positive is ErrInvalid there, before anything is sent.
 func WithWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, waitKey{}, d)
 }

@@ -1,5 +1,5 @@
 // Package lockotel exports what an engine does to OpenTelemetry. It is a module of its own: require and replace it as
-// README says of muxlock under Install. A service needs:
+// engine/README.md says of muxlock under Install. A service needs:
 //
 //	metrics, err := lockotel.New(otel.Meter("muxlock"), lockotel.Options{}) // before the engine: it needs the Observer
 //	if err != nil {

@@ -2,28 +2,37 @@ package lockotel_test
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"log"
+	"net"
+	"time"
 
-	sdk "go.opentelemetry.io/otel/sdk/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"muxlock/engine"
 	"muxlock/engine/lockotel"
+	"muxlock/internal/redisfake"
 )
 
 func Example() {
-	ctx := context.Background()
-	var exporter sdk.Exporter // OTLP, for example
-	provider := sdk.NewMeterProvider(sdk.WithReader(sdk.NewPeriodicReader(exporter)))
-	defer provider.Shutdown(ctx)
+	ctx, cfg := context.Background(), onMasterOfThisProcess()                     // yours has Masters
+	reader, spans := sdkmetric.NewManualReader(), tracetest.NewInMemoryExporter() // yours export by OTLP, say
+	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer meters.Shutdown(ctx)
+	traces := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	defer traces.Shutdown(ctx)
 
-	metrics, err := lockotel.New(provider.Meter("muxlock"), lockotel.Options{})
+	metrics, err := lockotel.New(meters.Meter("muxlock"), lockotel.Options{}) // before the engine: it needs the Observer
 	if err != nil {
 		log.Fatal(err)
 	}
-	locks, err := engine.New(ctx, engine.Config{
-		Masters:  []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
-		Observer: metrics.Observer(),
-	})
+	cfg.Observer = metrics.Observer()
+	cfg.Tracer = lockotel.NewTracer(traces.Tracer("muxlock"), lockotel.TraceOptions{})
+	locks, err := engine.New(ctx, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,4 +40,36 @@ func Example() {
 	if _, err := metrics.Watch(locks); err != nil {
 		log.Fatal(err)
 	}
+
+	err = locks.Do(ctx, "invoice/42", 10*time.Second, func(ctx context.Context) error { return ctx.Err() })
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, span := range spans.GetSpans() {
+		fmt.Println(span.Name)
+	}
+	var exported metricdata.ResourceMetrics
+	if err := reader.Collect(ctx, &exported); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range exported.ScopeMetrics[0].Metrics {
+		if s, is := m.Data.(metricdata.Sum[float64]); is && m.Name == "muxlock.acquired" {
+			fmt.Println(m.Name, s.DataPoints[0].Value)
+		}
+	}
+	// Output:
+	// muxlock.acquire
+	// muxlock.release
+	// muxlock.hold
+	// muxlock.acquired 1
+}
+
+// onMasterOfThisProcess is for examples that run without servers. Package redisfake cannot be imported from other modules.
+func onMasterOfThisProcess() (cfg engine.Config) {
+	cfg.Masters = []string{"10.0.0.1:6379"}
+	fake := redisfake.New()
+	cfg.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		return fake.Dial(ctx, addr, d, c)
+	}
+	return cfg
 }

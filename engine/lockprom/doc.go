@@ -1,5 +1,5 @@
 // Package lockprom exports what an engine does to Prometheus. It is a module of its own: require and replace it as
-// README says of muxlock under Install. A service needs:
+// engine/README.md says of muxlock under Install. A service needs:
 //
 //	metrics := lockprom.New(lockprom.Options{}) // before the engine: it needs the Observer
 //	locks, err := engine.New(ctx, engine.Config{Masters: masters, Observer: metrics.Observer()})

@@ -2,8 +2,12 @@ package lockprom_test
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,14 +15,14 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/lockprom"
+	"muxlock/internal/redisfake"
 )
 
 func Example() {
+	cfg := onMasterOfThisProcess() // yours has Masters
 	metrics := lockprom.New(lockprom.Options{})
-	locks, err := engine.New(context.Background(), engine.Config{
-		Masters:  []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
-		Observer: metrics.Observer(),
-	})
+	cfg.Observer = metrics.Observer()
+	locks, err := engine.New(context.Background(), cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -26,7 +30,16 @@ func Example() {
 	metrics.Watch(locks)
 	prometheus.MustRegister(metrics)
 	http.Handle("/metrics", promhttp.Handler())
-	log.Print(http.ListenAndServe(":9090", nil))
+
+	page := httptest.NewRecorder() // yours is served by http.ListenAndServe
+	http.DefaultServeMux.ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	for line := range strings.Lines(page.Body.String()) {
+		if strings.HasPrefix(line, "muxlock_master_votes{") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// muxlock_master_votes{master="10.0.0.1:6379"} 1
 }
 
 // Locks named order:17, job:mail and so on, in three classes.
@@ -38,4 +51,14 @@ func ExampleOptions() {
 		}
 		return "rest"
 	}})
+}
+
+// onMasterOfThisProcess is for examples that run without servers. Package redisfake cannot be imported from other modules.
+func onMasterOfThisProcess() (cfg engine.Config) {
+	cfg.Masters = []string{"10.0.0.1:6379"}
+	fake := redisfake.New()
+	cfg.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		return fake.Dial(ctx, addr, d, c)
+	}
+	return cfg
 }

@@ -40,7 +40,7 @@
 //
 // # Coming from Redsync
 //
-// Require the module as README says under Install. Change the import and the constructor. Give the
+// Require the module as engine/README.md says under Install. Change the import and the constructor. Give the
 // engine the addresses of the pools, with password, TLS and database as engine.Config has them. If the
 // longest expiry of all processes is above 30 s, set Config.MaxTTL to it. Leave Config.Prefix empty:
 // names are keys. Leave Config.MaxAttempts 0. Compare errors with errors.Is and errors.As, not with ==.

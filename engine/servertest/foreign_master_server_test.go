@@ -150,7 +150,7 @@ func TestSetThatMayNotBeReadIsNotSeen(t *testing.T) {
 	cycle(t, e, "locks:a")
 }
 
-// engine/README.md says so.
+// cmd/muxlock/RUNBOOK.md says so.
 func TestSetThatWasGivenUpIsForgottenWithItsDescription(t *testing.T) {
 	masters := fencedSet(t, 3)
 	for _, m := range masters {

@@ -147,7 +147,7 @@ func TestLocksErodedFiresOnceAVotingMasterLacksAKeptLockForAMinute(t *testing.T)
 				}
 				require.Equal(t, append([]string{}, firing...), p.firing(t))
 			}
-			mayGoOn := func() bool { // the sign of engine/README, Restarts
+			mayGoOn := func() bool { // the sign that one may go on, of cmd/muxlock/RUNBOOK.md
 				return len(p.query(t, "min(muxlock_master_votes) == 1 and max(muxlock_eroded) == 0", p.now)) > 0
 			}
 			const minute = 1 + time.Minute/interval // in scrapes
