@@ -29,7 +29,8 @@ type held struct {
 	kind
 	names []string
 	locks *engine.Engine
-	lock  interface { // *engine.Lock, or *engine.Set of several names
+	close func() error // of locks
+	lock  interface {  // *engine.Lock, or *engine.Set of several names
 		Err() error
 		Valid() bool
 		Until() time.Time
@@ -68,7 +69,7 @@ func acquire(ctx context.Context, cfg groups.Config, names []string, k kind, try
 	if err != nil {
 		return nil, err
 	}
-	h := &held{kind: k, names: names, locks: locks}
+	h := &held{kind: k, names: names, locks: locks, close: locks.Close}
 	if try {
 		err = h.tryAcquire(ctx, cfg)
 	} else {
@@ -265,6 +266,6 @@ func (h *held) end(log io.Writer) (lost error) {
 
 // release releases the lock, unless it was lost, and closes the engine.
 func (h *held) release() error {
-	defer h.locks.Close()
+	defer h.close()
 	return h.lock.Release(context.Background())
 }

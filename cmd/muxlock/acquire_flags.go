@@ -65,15 +65,7 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg groups.Config, e
 // acquire waits for the lock until it has it, --wait is over or a signal comes. The caller acts on later signals.
 func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (*held, <-chan os.Signal, error) {
 	cfg.Queue = max(len(names), c.permits) // a short queue saves the round trips that pay off only for many
-	reapOrphans()
-	signals := make(chan os.Signal, 16)
-	// A signal that was ignored at the start, as under nohup, stays ignored, for a command too. The runtime does not
-	// know that of SIGQUIT, but shells ignore it together with SIGINT for a script's background jobs.
-	if signal.Ignored(os.Interrupt) {
-		signal.Ignore(syscall.SIGQUIT)
-	}
-	signal.Notify(signals, slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT}, signal.Ignored)...)
-
+	signals := notified()
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	if c.wait > 0 {
@@ -100,6 +92,19 @@ func (c *claim) acquire(cmd *cobra.Command, cfg groups.Config, names []string) (
 		err = c.refused(cmd, names, err)
 	}
 	return h, signals, err
+}
+
+// notified returns what receives the signals of a holder, who also reaps orphans.
+func notified() <-chan os.Signal {
+	reapOrphans()
+	signals := make(chan os.Signal, 16)
+	// A signal that was ignored at the start, as under nohup, stays ignored, for a command too. The runtime does not
+	// know that of SIGQUIT, but shells ignore it together with SIGINT for a script's background jobs.
+	if signal.Ignored(os.Interrupt) {
+		signal.Ignore(syscall.SIGQUIT)
+	}
+	signal.Notify(signals, slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT}, signal.Ignored)...)
+	return signals
 }
 
 // refused turns err, because of which the lock was not acquired, into the command's exit.

@@ -65,9 +65,9 @@ func TestASignalEndsTheHoldingOnAndTheLeaseRunsOutByItself(t *testing.T) {
 
 func TestALossWhileTheLockIsHeldOnIsSaid(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
-	j := s.script(t, quick+" --hold-at-least 1h name", "echo ready")
-	s.forced(t, "name")
+	j, tell := supervised(t, time.Minute, time.Hour, `echo $$ ready`)
+	awaitGone(t, j.pid(t))
+	tell("lost")
 	j.ends(t, exitLost)
 	require.Contains(t, j.log.String(), `"name" was lost after the command, which ended with exit status 0`)
 	require.NotContains(t, j.log.String(), "SIGTERM")

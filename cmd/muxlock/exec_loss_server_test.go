@@ -4,7 +4,6 @@ package main
 
 import (
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
-	"muxlock/engine/groups"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/usage"
@@ -31,30 +29,28 @@ func (s *set) forced(t *testing.T, name string) {
 	require.Contains(t, s.ok(t, "release --force --yes", name), "was deleted on 3 of 3 masters")
 }
 
-const (
-	quick    = "--ttl=6s" // so that a loss is noticed soon, and on a busy machine none is without a cause
-	quickTTL = 6 * time.Second
-)
+// quick is a lease of a run whose loss is noticed soon.
+const quick = "--ttl=6s"
 
 func TestALossEndsTheCommandAndWhatItHasStarted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		exec, script string
-		out          string // of the end
-		said         []string
+		grace  time.Duration
+		script string
+		out    string // of the end
+		said   []string
 	}{
-		"SIGTERM": {quick, `trap 'echo bye; exit 7' TERM` + forever, "ready\nbye\n",
+		"SIGTERM": {time.Hour, `trap 'echo bye; exit 7' TERM` + forever, "ready\nbye\n",
 			[]string{`muxlock: "name" was lost: `, `"name" was lost while the command ran, which ended with exit status 7`}},
-		"SIGKILL after the grace": {quick + " --grace 300ms", `trap '' TERM` + forever, "", []string{"gets SIGTERM, and SIGKILL in 300ms", "ended with signal: killed"}},
+		"SIGKILL after the grace": {300 * time.Millisecond, `trap '' TERM` + forever, "", []string{"gets SIGTERM, and SIGKILL in 300ms", "ended with signal: killed"}},
 		// In the next two the shell ends at once. Its child ignores SIGTERM, or cleans up.
-		"children":              {quick, `sh -c 'trap "" TERM; echo $$ ready; exec sleep 100' & wait`, "", nil},
-		"the grace of children": {"--ttl 8s --grace 4s", `sh -c 'trap "sleep 0.3; echo cleaned up; exit" TERM` + forever + `' & wait`, "cleaned up\n", nil},
+		"children":              {time.Second, `sh -c 'trap "" TERM; echo $$ ready; exec sleep 100' & wait`, "", nil},
+		"the grace of children": {time.Hour, `sh -c 'trap "sleep 0.3; echo cleaned up; exit" TERM` + forever + `' & wait`, "cleaned up\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSet(t)
-			j := s.script(t, c.exec+" name", c.script)
-			s.forced(t, "name")
+			j, tell := supervised(t, c.grace, 0, c.script)
+			tell("lost")
 			j.ends(t, exitLost)
 			require.True(t, strings.HasSuffix(j.out.String(), c.out), j.out)
 			for _, text := range c.said {
@@ -69,23 +65,32 @@ func TestALossEndsTheCommandAndWhatItHasStarted(t *testing.T) {
 
 func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
-	h, err := acquire(t.Context(), groups.Config{Config: s.config()}, []string{"name"}, kind{}, true, io.Discard)
-	require.NoError(t, err)
-	out := newLines()
+	redistest.NeedProcess(t)
+	lock, out := newTestLock(), newLines()
+	h := &held{names: []string{"name"}, lock: lock, close: func() error { return nil }}
 	c := exec.Command("sh", "-c", `trap 'echo bye; exit 7' TERM`+forever)
 	c.Stdout = out
 	unread, log := io.Pipe() // a write blocks until it is read
 	ended := make(chan error, 1)
-	go func() { ended <- h.run(c, nil, 4*time.Second, 0, log) }()
+	go func() { ended <- h.run(c, nil, time.Hour, 0, log) }()
 	t.Cleanup(func() { unread.Close() })
 	out.await(t, "ready")
-	s.forced(t, "name")
+	lock.follow(strings.NewReader("lost"))
 	out.await(t, "bye")
 	unread.Close()
 	var e usage.Exit
 	require.ErrorAs(t, <-ended, &e)
 	require.Equal(t, exitLost, e.Code)
+}
+
+// The whole way, on masters.
+func TestALockThatIsReleasedByForceIsLostAtTheNextRenewal(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.script(t, quick+" name", `trap 'echo bye; exit 7' TERM`+forever)
+	s.forced(t, "name")
+	j.ends(t, exitLost)
+	require.Contains(t, j.out.String(), "bye")
 }
 
 // firstProcess is set in the environment of a muxlock that makes itself the subreaper of its descendants, like the first
@@ -103,71 +108,34 @@ func init() {
 // A zombie stays in the command's process group until somebody waits for it, and signals still reach the group.
 func TestAKilledCommandThatLeavesAZombieIsTheEndOfMuxlock(t *testing.T) {
 	t.Parallel()
-	s := newSet(t).with(firstProcess + "=1")
-	j := s.start(t, "exec "+quick+" --grace 300ms name -- sh -c", `trap '' TERM; sh -c 'echo $$; exec sleep 100' & while :; do sleep 0.02; done`)
-	j.out.await(t, "\n")
-	s.forced(t, "name")
+	j, tell := bare.with(firstProcess+"=1").supervised(t, exec.Command(program(t), "300ms", "0s",
+		`trap '' TERM; sh -c 'echo $$ ready; exec sleep 100' & while :; do sleep 0.02; done`))
+	tell("lost")
 	j.ends(t, exitLost)
 	awaitGone(t, j.pid(t))
 }
 
 func TestALockThatCannotBeRenewedEndsTheCommandBeforeTheLease(t *testing.T) {
 	t.Parallel()
-	s := ownSet(t)
-	j := s.script(t, "--ttl 8s --grace 4s name", `trap 'echo bye; exit 7' TERM`+forever)
-	for _, m := range s.masters[:2] {
-		require.NoError(t, m.Pause())
-		defer m.Resume()
-	}
+	j, tell := supervised(t, time.Hour, 0, `trap 'echo bye; exit 7' TERM`+forever)
+	tell("30m") // less than the grace
 	j.out.await(t, "bye")
 	j.ends(t, exitLost)
-	require.Contains(t, j.log.String(), "cannot be renewed")
-	require.NotContains(t, j.log.String(), "was lost:", "SIGTERM came before that")
-}
-
-func TestAMuxlockThatIsLateLeavesTheCommandOnlyTheRestOfTheLease(t *testing.T) {
-	t.Parallel()
-	s, ttl := ownSet(t), 4*time.Second
-	j := s.script(t, "--ttl 4s --grace 2s name", `trap 'exit 7' TERM`+forever)
-	lease := s.pauseAfterRenewal(t, "name", ttl)
-	j.signal(t, syscall.SIGSTOP) // and the command goes on
-	const left = time.Second
-	<-time.After(time.Until(lease.Add(-left)))
-	j.ends(t, exitLost, syscall.SIGCONT)
-	if !strings.Contains(j.log.String(), "cannot be renewed") {
-		t.Skip("muxlock went on only after the lease: ", j.log)
-	}
+	require.Contains(t, j.log.String(), `"name" cannot be renewed, it is held on 1 of 3 masters; the command gets SIGTERM, and SIGKILL in `)
 	_, kill, _ := strings.Cut(j.log.String(), "SIGKILL in ")
 	kill, _, _ = strings.Cut(kill, "\n")
 	grace, err := time.ParseDuration(kill)
 	require.NoError(t, err)
-	require.LessOrEqual(t, grace, left)
+	require.LessOrEqual(t, grace, 30*time.Minute, "only the rest of the lease")
+	require.NotContains(t, j.log.String(), "was lost:", "SIGTERM came before that")
 }
 
-// pauseAfterRenewal pauses two masters between two renewals of a name; the second is due when two thirds of ttl are left.
-// It returns when the lease ends at the first of the two masters.
-func (s *set) pauseAfterRenewal(t testing.TB, name string, ttl time.Duration) time.Time {
-	t.Helper()
-	renewed := ttl*2/3 + ttl/20
-	for {
-		first := int64(math.MaxInt64)
-		for _, m := range s.masters[:2] {
-			first = min(first, redistest.Command(t, m, "PEXPIRETIME", name).(int64))
-		}
-		end := time.UnixMilli(first)
-		if time.Until(end) < renewed {
-			continue
-		}
-		for _, m := range s.masters[:2] {
-			require.NoError(t, m.Pause())
-		}
-		if time.Until(end) > renewed {
-			return end
-		}
-		for _, m := range s.masters[:2] { // the next renewal may have come
-			require.NoError(t, m.Resume())
-		}
-	}
+func TestALateAnswerThatRenewedTheLockLeavesTheCommandAlone(t *testing.T) {
+	t.Parallel()
+	j, tell := supervised(t, time.Minute, 0, `trap 'exit 7' TERM`+forever)
+	tell("2m") // more than the grace
+	j.ends(t, 7, syscall.SIGTERM)
+	require.Empty(t, j.log.String())
 }
 
 func TestALockThatWasGoneWhenTheCommandEndedIsLost(t *testing.T) {
@@ -190,7 +158,7 @@ func TestAKilledMuxlockTakesItsCommandWithItAndTheNameIsFreeAfterTheLease(t *tes
 	<-j.done
 	i, err := admin.Inspect(t.Context(), s.engine(t), "name")
 	require.NoError(t, err)
-	require.LessOrEqual(t, i.Left, quickTTL)
+	require.LessOrEqual(t, i.Left, 6*time.Second)
 	awaitGone(t, pid)
 	require.Equal(t, "ran\n", s.ok(t, "exec name -- echo ran"))
 }
@@ -214,7 +182,7 @@ func TestSignalsArePassedOnAndTheLockIsReleasedAfterTheCommand(t *testing.T) {
 // pid returns the process id that a command has written.
 func (j *job) pid(t *testing.T) int {
 	t.Helper()
-	pid, err := strconv.Atoi(strings.TrimSpace(j.out.String()))
+	pid, err := strconv.Atoi(strings.Fields(j.out.String())[0])
 	require.NoError(t, err)
 	return pid
 }

@@ -34,7 +34,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 		}
 	}
 	if err := cmp.Or(h.lock.KeepAlive(0), h.lock.WarnBefore(grace, warn)); err != nil {
-		h.locks.Close()
+		h.close()
 		return usage.Exitf(exitLost, "%s was lost before the command was started: %s", names, err)
 	}
 	p, err := start(c)
@@ -84,7 +84,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 				when = "after the command"
 			}
 			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
-				h.locks.Close() // a signal ended the hold: leave the lease to run out
+				h.close() // a signal ended the hold: leave the lease to run out
 			} else if lost := h.end(log); lost != nil || kill != nil {
 				return usage.Exitf(exitLost, "%s was lost %s, which ended with %v", names, when, c.ProcessState)
 			}

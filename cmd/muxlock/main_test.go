@@ -36,7 +36,10 @@ func program(t testing.TB) string {
 const asProgram = "TEST_AS_PROGRAM" // not a setting: cleanEnv leaves it
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch {
+	case os.Getenv(underTestLock) != "":
+		runUnderTestLock() // exits
+	case os.Getenv(asProgram) != "":
 		main() // exits
 	}
 	// Nearly all the time, a test here waits for a process.

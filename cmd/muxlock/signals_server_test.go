@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,8 +108,7 @@ var meanings = map[string]syscall.Signal{"USR1": syscall.SIGUSR1, "USR2": syscal
 // Otherwise a helper of the command would die of a signal that it never gets without muxlock.
 func TestUSR1USR2ALRMAndWINCHReachTheCommandAlone(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
-	j := s.script(t, "name", `for s in USR1 USR2 ALRM WINCH; do trap "echo got $s" $s; done; trap 'exit 5' TERM
+	j, _ := supervised(t, time.Hour, 0, `for s in USR1 USR2 ALRM WINCH; do trap "echo got $s" $s; done; trap 'exit 5' TERM
 		sleep 300 & echo ready; while kill -0 $!; do wait $!; done; echo helper died; while :; do sleep 0.02; done`)
 	for name, sig := range meanings {
 		j.signal(t, sig)
@@ -135,7 +135,6 @@ func TestUSR1USR2ALRMAndWINCHEndNeitherAWaitNorAHold(t *testing.T) {
 
 func TestAnAbortEndsTheCommandBeforeMuxlockWhichSaysSo(t *testing.T) {
 	t.Parallel()
-	s := newSet(t)
 	const said = "muxlock: aborted while the command ran, which got SIGABRT too and ended with "
 	for script, want := range map[string]struct {
 		code int
@@ -144,12 +143,11 @@ func TestAnAbortEndsTheCommandBeforeMuxlockWhichSaysSo(t *testing.T) {
 		`trap 'sleep 0.2; echo ended; exit 3' ABRT` + forever: {3, "exit status 3"},
 		`ulimit -c 0; echo ready; exec sleep 300`:             {exitSignal + int(syscall.SIGABRT), "signal: aborted"},
 	} {
-		j := s.script(t, "name", script)
+		j, _ := supervised(t, time.Hour, 0, script)
 		j.ends(t, want.code, syscall.SIGABRT)
 		log := strings.TrimPrefix(j.log.String(), "Aborted\n") // a shell says so of its child
 		require.Equal(t, said+want.how+"\n", log)
 		require.Equal(t, want.code == 3, strings.Contains(j.out.String(), "ended"))
-		require.Empty(t, redistest.Keys(t, s.masters...))
 	}
 }
 
