@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
@@ -116,6 +117,21 @@ func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	shell.out.await(t, "shell: 5")
 }
 
+// ctrlZUntil presses Ctrl-Z until a text has been written. One press has time to be answered before the next.
+func (j *job) ctrlZUntil(t *testing.T, terminal io.Writer, want string) {
+	t.Helper()
+	await.Within(t, limit, func() bool {
+		_, err := io.WriteString(terminal, "\x1a")
+		require.NoError(t, err)
+		for pressed := time.Now(); time.Since(pressed) < 10*stopTime; time.Sleep(time.Millisecond) {
+			if strings.Contains(j.out.String(), want) {
+				return true
+			}
+		}
+		return false
+	}, want)
+}
+
 func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -123,11 +139,7 @@ func TestCtrlZStopsMuxlockWhileItHoldsOnAfterItsCommand(t *testing.T) {
 	command, muxlock := shell.pids(t)
 	await.Within(t, limit, func() bool { return syscall.Kill(command, 0) != nil })
 	// Again and again: a Ctrl-Z that comes before muxlock knows of the command's end stops nothing.
-	await.Within(t, limit, func() bool {
-		_, err := terminal.WriteString("\x1a")
-		require.NoError(t, err)
-		return strings.Contains(shell.out.String(), "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
-	})
+	shell.ctrlZUntil(t, terminal, "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
 	awaitState(t, muxlock, "T")
 	_, err := terminal.WriteString("\n")
 	require.NoError(t, err)
@@ -150,11 +162,7 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 			j, terminal := s.runOnTerminal(t, c)
 			j.out.await(t, "ready")
 			// Again and again: a command that a busy machine gives no turn within stopTime is continued before it is asked.
-			await.Within(t, limit, func() bool {
-				_, err := terminal.WriteString("\x1a")
-				require.NoError(t, err)
-				return strings.Contains(j.out.String(), "asked")
-			})
+			j.ctrlZUntil(t, terminal, "asked")
 			j.out.await(t, "continued")
 			j.ends(t, 5, syscall.SIGTERM)
 			require.Empty(t, redistest.Keys(t, s.masters...))
