@@ -54,23 +54,20 @@ type heat struct {
 // foldEvery bounds the time of which a shard's names gain heat.
 const foldEvery = time.Minute
 
-// warmLocked counts an acquire, or the wait of one that failed.
-func (n *nameState) warmLocked(now clock.Instant, acquires uint64, waited time.Duration) {
+// warmLocked counts an acquire.
+func (n *nameState) warmLocked(now clock.Instant, waited time.Duration) {
 	if s := n.shard; s.folded.IsZero() || now.Sub(s.folded) > foldEvery {
 		s.foldLocked(now)
 	}
-	n.heat.acquires += acquires
+	n.heat.acquires++
 	n.heat.waited += waited
 }
 
-// waited counts the wait of an acquire without a lock.
+// waited counts the wait of an acquire without a lock, whose state may be gone.
 func (t *nameTable) waited(name string, since clock.Instant) {
-	s, now := t.shard(name), clock.Now()
-	s.mu.Lock()
-	defer s.unlock()
-	if n := s.states[name]; n != nil { // else nobody wants the name
-		n.warmLocked(now, 0, now.Sub(since))
-	}
+	_, of := inside.SlotOf(name)
+	now := clock.Now()
+	t.hot.Add(of, 0, now.Sub(since), now)
 }
 
 // foldLocked gives the heat of the shard's names to the sketch.

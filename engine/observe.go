@@ -80,7 +80,7 @@ func (r *record) acquired(l *Lock, begin clock.Instant, attempts int) {
 	count := kinds[l.lease.kind].count
 	r.counts.acquired[count].Add(1)
 	r.counts.held[count].Add(1)
-	l.lease.state.warmLocked(l.since, 1, l.since.Sub(begin))
+	l.lease.state.warmLocked(l.since, l.since.Sub(begin))
 	if r.measure != nil {
 		r.measure.acquired(l, attempts)
 	}

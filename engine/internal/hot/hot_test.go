@@ -99,4 +99,8 @@ func TestNamesOfTheLastMinutesAreShown(t *testing.T) {
 	require.Equal(t, []string{"both"}, names(acquired), "counted since the fifth minute")
 	_, acquired = s.Hottest(at(40))
 	require.Empty(t, acquired)
+	s.Add("new", 1, 0, at(60))
+	s.Add("long ago", 1, 0, at(41)) // of a shard that nobody has used since
+	_, acquired = s.Hottest(at(60))
+	require.Equal(t, []string{"new"}, names(acquired))
 }

@@ -32,7 +32,10 @@ func (s *Names) Add(name string, acquires uint64, waited time.Duration, at clock
 	defer s.mu.Unlock()
 	s.turnLocked(at)
 	w := &s.now
-	if at.Before(s.began) { // a shard that was folded late
+	switch ago := s.began.Sub(at); {
+	case ago > Window: // of a shard that nobody has used since
+		return
+	case ago > 0:
 		w = &s.before
 	}
 	w.acquires.Add(name, acquires)
