@@ -22,7 +22,11 @@ func (c *contender) failed(why error) error {
 	if c.tries.waits() {
 		c.e.names.waited(c.name, c.turn.called)
 	}
-	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, c.e.unlessKnown(c.name, errUnanswered, why))
+	why = c.e.unlessKnown(c.name, errUnanswered, why)
+	if c.nested != nil && errors.Is(why, ErrTaken) && c.nested.Valid() {
+		why = oneline.Join(why, errNested)
+	}
+	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, why)
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.

@@ -133,7 +133,7 @@ func (r *record) lost(l *Lock, cause error) {
 	if l.since.IsZero() { // its caller does not have it yet
 		return
 	}
-	r.counts.lose(l.lease.kind, cause)
+	r.counts.lost[kinds[l.lease.kind].count][lossCause(cause)].Add(1)
 	r.losses.add(inside.Lost{Name: l.Name(), Kind: kinds[l.lease.kind].name, At: time.Now(), Held: clock.Now().Sub(l.since), Cause: cause.Error()})
 	if r.observer.Lost == nil && r.logger == nil {
 		return

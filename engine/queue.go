@@ -21,9 +21,7 @@ func (c *contender) queue(ctx context.Context, wait bool, limit int) (*Lock, err
 			}
 			continue
 		}
-		how := gotJoined
 		if w != nil {
-			how = gotHandedOver
 			got, err := c.park(ctx, w)
 			if err != nil {
 				return nil, err
@@ -35,7 +33,9 @@ func (c *contender) queue(ctx context.Context, wait bool, limit int) (*Lock, err
 			return nil, err
 		}
 		if lock.collect(c.turn.called) { // else it was lost on its way here: start over
-			c.trace.got(how)
+			if c.got = gotHandedOver; kinds[c.kind].Shared {
+				c.got = gotJoined
+			}
 			return lock, nil
 		}
 	}

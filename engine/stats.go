@@ -112,15 +112,17 @@ func (c *counters) attempt(k kind, s step, out pipeline.Outcome) {
 	}
 }
 
-func (c *counters) lose(k kind, cause error) {
-	why := lostExpired
+// causes are those of losses, as in Stats.LostBy.
+var causes = [...]string{"expired", "not_held", "closed"}
+
+func lossCause(err error) int {
 	switch {
-	case errors.Is(cause, ErrClosed):
-		why = lostClosed
-	case errors.Is(cause, ErrNotHeld):
-		why = lostNotHeld
+	case errors.Is(err, ErrClosed):
+		return lostClosed
+	case errors.Is(err, ErrNotHeld):
+		return lostNotHeld
 	}
-	c.lost[kinds[k].count][why].Add(1)
+	return lostExpired
 }
 
 // by returns counters by their names, and their sums over all kinds.
@@ -166,7 +168,7 @@ func (e *Engine) stats(p pipeline.Stats) Stats {
 	}
 	var failed, lost [5]uint64
 	s.FailedBy, failed = by(&c.failed, "taken", "split_vote", "no_quorum", "expired", "denied")
-	s.LostBy, lost = by(&c.lost, "expired", "not_held", "closed")
+	s.LostBy, lost = by(&c.lost, causes[:]...)
 	s.Taken, s.SplitVotes, s.NoQuorum, s.Expired, s.Denied = failed[whyTaken], failed[whySplit], failed[whyNoQuorum], failed[whyExpired], failed[whyDenied]
 	s.Lost = lost[lostExpired] + lost[lostNotHeld]
 	s.Acquired = c.acquired[otherLocks].Load() + s.AcquiredShared + s.AcquiredPermits

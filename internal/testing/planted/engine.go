@@ -489,7 +489,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lock runs out while the Tracer is told of it", file: "engine/trace.go",
-		old: "if l != nil && l.KeepAlive(0) == nil {", new: "if l != nil && l.Valid() {",
+		old: "if l.KeepAlive(0) == nil {", new: "if l.Valid() {",
 		tests: "engine TestABlockedTracerCostsNoLockAndDelaysNobodyElse",
 	},
 	{
