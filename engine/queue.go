@@ -56,7 +56,7 @@ func (t *nameTable) join(c *contender, wait bool, limit int) (w *waiter, lock *L
 	switch n.Join(&kinds[c.kind].Kind, c.tries.ttl, wait, c.e.cfg.HandOverTime, now) {
 	case turn.Asks:
 		theirs = c.comesBack(n.courtesy)
-		n.Asks = theirs == 0
+		n.Asks, n.asker = theirs == 0, asker{c.turn.called, c.kind}
 	case turn.Joins:
 		lock = n.Lease.joinLocked(c.tries.ttl)
 	case turn.Refused:

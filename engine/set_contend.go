@@ -114,7 +114,7 @@ func (t *nameTable) joinAll(s *setContender) (n *nameState, w *waiter, err error
 		if shard.closed {
 			err = ErrClosed
 		} else if n = shard.stateLocked(key, now); n == s.turn || n.Begin() {
-			s.states[i] = n // nobody queues behind it before all are unlocked
+			s.states[i], n.asker = n, asker{c.turn.called, c.kind} // nobody queues behind it before all are unlocked
 			continue
 		} else if !c.tries.waits() {
 			c.name, err = key, errTakenHere

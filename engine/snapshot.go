@@ -7,6 +7,7 @@ import (
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
+	"muxlock/internal/limits"
 )
 
 // What package lockdebug shows.
@@ -52,30 +53,43 @@ func (e *Engine) showLocked(all *inside.Snapshot, n *nameState, most int, now cl
 			all.Held = append(all.Held, l.shownLocked(now))
 		}
 	}
+	var longest asker
+	if n.Asks {
+		longest = n.asker
+	}
 	waited := inside.Waited{Asks: n.Asks, Here: n.Lease != nil}
-	var longest clock.Instant
 	for w := range n.Waiting {
-		if waited.Waiting++; longest.IsZero() || w.Since.Before(longest) {
-			longest, waited.Kind = w.Since, kinds[w.Of.kind].name
+		if w.Of.stop == nil { // else it asks
+			waited.Waiting++
+		}
+		if longest.since.IsZero() || w.Since.Before(longest.since) {
+			longest = asker{w.Since, w.Of.kind}
 		}
 	}
-	if waited.Waiting == 0 && !waited.Asks {
+	if longest.since.IsZero() {
 		return
 	}
-	if all.WaitAll++; len(all.Waited) < most {
-		waited.Name = e.cfg.nameOf(n.name)
-		if waited.Waiting > 0 {
-			waited.Since = longest.Time(now)
-		}
-		all.Waited = append(all.Waited, waited)
+	if all.WaitAll++; len(all.Waited) == most {
+		return
 	}
+	if _, of := inside.SlotOf(n.name); of != n.name {
+		for slot := range limits.Permits {
+			q := n.shard.states[inside.SlotKey(slot, of)]
+			waited.Here = waited.Here || q != nil && q.Lease != nil
+		}
+	}
+	waited.Name, waited.Kind, waited.Since = e.cfg.nameOf(n.name), kinds[longest.kind].name, longest.since.Time(now)
+	all.Waited = append(all.Waited, waited)
 }
 
 func (l *lease) shownLocked(now clock.Instant) inside.Held {
-	first := l.holders[0]
+	since := l.holders[0].since
+	if since.IsZero() { // it is on its way
+		since = now
+	}
 	slot, _ := inside.SlotOf(l.name)
 	return inside.Held{
-		Name: l.e.cfg.nameOf(l.name), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: first.since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
+		Name: l.e.cfg.nameOf(l.name), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
 		HeldOn: int(l.heldOn.Load()), Masters: l.e.masters.number, Fence: fencing.Fence(l.fencing, int(l.term.HandOvers)), HandOvers: int(l.term.HandOvers),
 	}
 }

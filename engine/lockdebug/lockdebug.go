@@ -106,7 +106,8 @@ func (h *handler) body(format string) ([]byte, error) {
 
 func (h *handler) page() page {
 	stats := h.locks.Stats()
-	p := page{At: time.Now(), Snapshot: inside.Of(h.locks).Snapshot(most), Acquired: stats.Acquired, Losses: stats.Lost}
+	p := page{Snapshot: inside.Of(h.locks).Snapshot(most), Acquired: stats.Acquired, Losses: stats.Lost}
+	p.At = time.Now()
 	for _, m := range stats.Masters {
 		one := master{Address: shown(m.Address), Votes: m.Up && m.Cause == nil, Since: m.Since, RoundTrip: m.RoundTrip, Lines: m.Lines}
 		if m.Cause != nil {

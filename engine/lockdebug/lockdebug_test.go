@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -93,9 +95,9 @@ func TestThePageShowsWhatAProcessHoldsWantsAndHasLost(t *testing.T) {
 		permits = append(permits, permit)
 	}
 	all.Go(func() { _, _ = locks.AcquirePermit(waits, "mail", 3, 0) })
-	require.Eventually(t, func() bool { return len(pageOf(t, h).Waited) == 2 && pageOf(t, h).Waited[1].Waiting == 1 }, 15*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(pageOf(t, h).Waited) == 2 }, 15*time.Second, time.Millisecond)
 	mail := pageOf(t, h).Waited[1]
-	require.Equal(t, []any{"mail", "permit", true}, []any{mail.Name, mail.Kind, mail.Asks})
+	require.Equal(t, []any{"mail", "permit", true, true, 0}, []any{mail.Name, mail.Kind, mail.Asks, mail.Here, mail.Waiting})
 	require.WithinDuration(t, time.Now(), mail.Since, time.Minute)
 
 	stop()
@@ -171,6 +173,30 @@ func TestManyMayAskAtOnce(t *testing.T) {
 	workers.Wait()
 	http.DefaultClient.CloseIdleConnections()
 	require.Zero(t, locks.Stats().Lost)
+}
+
+func TestRequestsThatComeAtOnceShareASnapshot(t *testing.T) {
+	locks := enginetest.New(t, engine.Config{}).Engine
+	snapshots := atomic.Int64{}
+	synctest.Test(t, func(t *testing.T) {
+		goOn, of := make(chan struct{}), inside.Of
+		defer func() { inside.Of = of }()
+		inside.Of = func(e any) inside.Engine {
+			snapshots.Add(1)
+			<-goOn
+			return of(e)
+		}
+		h, want := Handler(locks), 0
+		for want = range 100 {
+			go get(t, h, "/?format=json", "application/json")
+		}
+		synctest.Wait()
+		require.EqualValues(t, 1, snapshots.Load(), "%d asked", want+1)
+		close(goOn)
+		synctest.Wait()
+		get(t, h, "/?format=json", "application/json")
+		require.EqualValues(t, 2, snapshots.Load(), "none is kept")
+	})
 }
 
 func TestOtherRequestsAreRefused(t *testing.T) {
