@@ -14,7 +14,6 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
-	"muxlock/internal/token"
 )
 
 // most is how many locks, and how many names that somebody waits for, are shown.
@@ -109,7 +107,7 @@ func (h *handler) page() page {
 	p := page{Snapshot: inside.Of(h.locks).Snapshot(most), Acquired: stats.Acquired, Losses: stats.Lost}
 	p.At = time.Now()
 	for _, m := range stats.Masters {
-		one := master{Address: shown(m.Address), Votes: m.Up && m.Cause == nil, Since: m.Since, RoundTrip: m.RoundTrip, Lines: m.Lines}
+		one := master{Address: inside.Shown(m.Address), Votes: m.Up && m.Cause == nil, Since: m.Since, RoundTrip: m.RoundTrip, Lines: m.Lines}
 		if m.Cause != nil {
 			one.Cause = m.Cause.Error()
 		}
@@ -131,16 +129,8 @@ func (h *handler) page() page {
 func each[T any](all *[]T, name func(*T) *string) {
 	*all = append([]T{}, *all...)
 	for i := range *all {
-		*name(&(*all)[i]) = shown(*name(&(*all)[i]))
+		*name(&(*all)[i]) = inside.Shown(*name(&(*all)[i]))
 	}
-}
-
-// shown returns a name as people can read it.
-func shown(name string) string {
-	if token.Printable(name) {
-		return name
-	}
-	return strconv.Quote(name)
 }
 
 //go:embed page.html

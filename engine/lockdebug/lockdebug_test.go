@@ -118,7 +118,7 @@ func TestNamesAreShownAndNeverInterpreted(t *testing.T) {
 		require.NoError(t, err)
 		text := get(t, h, "/", "text/html; charset=utf-8")
 		require.NotContains(t, text, "<script")
-		require.Equal(t, shown(name), pageOf(t, h).Held[0].Name)
+		require.Equal(t, inside.Shown(name), pageOf(t, h).Held[0].Name)
 		require.NoError(t, lock.Release(t.Context()))
 	}
 	require.Contains(t, get(t, h, "/", "text/html; charset=utf-8"), "&lt;script&gt;")

@@ -1,6 +1,20 @@
 package inside
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"muxlock/internal/token"
+)
+
+// Shown returns a name as people can read it, and Prometheus: no two names are the same.
+func Shown(name string) string {
+	if token.Printable(name) && !strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return strconv.Quote(name)
+}
 
 // A Snapshot is what a process holds, wants and has lost, as package lockdebug shows it.
 type Snapshot struct {
