@@ -33,7 +33,7 @@ type nameTable struct {
 	waiters sync.Pool // each table has its own: a waiter's channel must stay in its testing/synctest bubble
 	shards  [nameShards]shard
 
-	hot hot.Names
+	acquires, waits hot.Names // waits in ns
 
 	awaited atomic.Int64  // contenders that close waits for, plus 1 until close has counted all
 	drained chan struct{} // closed when awaited falls to 0

@@ -514,7 +514,7 @@ var engines = []fault{
 	},
 	{
 		what: "a name that takes over a count is not said to have others' in it", file: "engine/internal/hot/sketch.go",
-		old: "s.counts[i].Name, s.counts[i].Over = name, s.counts[i].N", new: "s.counts[i].Name = name",
+		old: "s.counts[i].Over = i, name, s.counts[i].N", new: "s.counts[i].Over = i, name, 0",
 		tests: "engine/internal/hot TestCountsAreNeverTooLowNorHigherThanTheySay",
 	},
 	{
