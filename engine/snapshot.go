@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"sync"
 
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
@@ -10,25 +9,12 @@ import (
 	"muxlock/internal/limits"
 )
 
-// What package lockdebug shows.
-
 // mostLosses is how many losses are kept.
 const mostLosses = 32
 
-// A lossLog has the last losses.
-type lossLog struct {
-	mu  sync.Mutex // guards all; a leaf
-	all []inside.Lost
-}
-
-func (s *lossLog) add(l inside.Lost) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all[max(0, len(s.all)+1-mostLosses):], l)
-}
-
-// snapshot has at most most leases and names. It locks one shard after the other.
-func (e *Engine) snapshot(most int) (all inside.Snapshot) {
+// snapshot has at most most leases and names, for package lockdebug. It locks one shard after the other.
+func (e *Engine) snapshot(most int) inside.Snapshot {
+	all := inside.Snapshot{Held: []inside.Held{}, Waited: []inside.Waited{}, Lost: []inside.Lost{}} // JSON has them also if they are empty
 	for i := range e.names.shards {
 		s := &e.names.shards[i]
 		s.mu.Lock()
@@ -38,9 +24,12 @@ func (e *Engine) snapshot(most int) (all inside.Snapshot) {
 		}
 		s.unlock()
 	}
-	e.record.losses.mu.Lock()
-	defer e.record.losses.mu.Unlock()
-	all.Lost = slices.Clone(e.record.losses.all)
+	last := e.record.lastLoss.Load()
+	for i := range uint64(mostLosses) {
+		if l := e.record.losses[(last-i)%mostLosses].Load(); l != nil {
+			all.Lost = append(all.Lost, *l)
+		}
+	}
 	return all
 }
 
@@ -72,13 +61,12 @@ func (e *Engine) showLocked(all *inside.Snapshot, n *nameState, most int, now cl
 	if all.WaitAll++; len(all.Waited) == most {
 		return
 	}
-	if _, of := inside.SlotOf(n.name); of != n.name {
-		for slot := range limits.Permits {
-			q := n.shard.states[inside.SlotKey(slot, of)]
-			waited.Here = waited.Here || q != nil && q.Lease != nil
-		}
+	_, of := inside.SlotOf(n.name)
+	for slot := 0; of != n.name && slot < limits.Permits; slot++ { // it is the queue for permits
+		q := n.shard.states[inside.SlotKey(slot, of)]
+		waited.Here = waited.Here || q != nil && q.Lease != nil
 	}
-	waited.Name, waited.Kind, waited.Since = e.cfg.nameOf(n.name), kinds[longest.kind].name, longest.since.Time(now)
+	waited.Name, waited.Kind, waited.Since = inside.Shown(e.cfg.nameOf(n.name)), kinds[longest.kind].name, longest.since.Time(now)
 	all.Waited = append(all.Waited, waited)
 }
 
@@ -89,7 +77,7 @@ func (l *lease) shownLocked(now clock.Instant) inside.Held {
 	}
 	slot, _ := inside.SlotOf(l.name)
 	return inside.Held{
-		Name: l.e.cfg.nameOf(l.name), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
+		Name: inside.Shown(l.e.cfg.nameOf(l.name)), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
 		HeldOn: int(l.heldOn.Load()), Masters: l.e.masters.number, Fence: fencing.Fence(l.fencing, int(l.term.HandOvers)), HandOvers: int(l.term.HandOvers),
 	}
 }
