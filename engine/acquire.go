@@ -56,23 +56,14 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 	return lock.hold(ctx, fn)
 }
 
-func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, patient bool, kind kind) (*Lock, error) {
+func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, patient bool, kind kind) (lock *Lock, err error) {
 	c := e.newContender(most, patient, kind)
-	c.trace = e.traced(ctx, kind)
-	lock, err := c.acquire(ctx, name, ttl)
-	if err != nil && !kinds[kind].Shared {
-		err = e.nested(ctx, err, c.name)
+	if c.traces(ctx) {
+		defer func(ctx context.Context) { c.told(ctx, []string{name}, err, lock) }(ctx)
 	}
-	if c.trace != nil {
-		e.traceAcquire(ctx, c.trace, c.tries.made, err, []string{name}, lock)
-	}
-	return lock, err
-}
-
-func (c *contender) acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
-	lock, err := c.enter(ctx, name, ttl)
+	lock, err = c.enter(ctx, name, ttl)
 	if lock != nil || err != nil {
 		return lock, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
 )
 
@@ -20,9 +21,14 @@ var (
 // failed returns the error of an acquire that has no lock.
 func (c *contender) failed(why error) error {
 	if c.tries.waits() {
-		c.e.names.waited(c.name, c.turn.called)
+		now := clock.Now()
+		c.e.names.warm(c.name, heat{waited: now.Sub(c.turn.called)}, now)
 	}
-	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, c.e.unlessKnown(c.name, errUnanswered, why))
+	why = c.e.unlessKnown(c.name, errUnanswered, why)
+	if c.nested != nil && errors.Is(why, ErrTaken) && c.nested.Valid() {
+		why = oneline.Join(why, errNested)
+	}
+	return c.e.record.notAcquired(c.e.cfg.nameOf(c.name), c.turn.called, c.tries.made, why)
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.

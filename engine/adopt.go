@@ -23,16 +23,11 @@ import (
 //
 // Errors: ErrNotHeld when a majority of the masters answers that the key is gone or another's; ErrNoQuorum; ErrExpired;
 // ErrDenied; ErrInvalid; ErrClosed; ctx's error. The lock is not released then, and some masters may have extended it.
-func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
-	t := e.traced(ctx, adopted)
-	lock, err := e.adopt(ctx, name, value, ttl)
-	if t != nil {
-		e.traceAcquire(ctx, t, 1, err, []string{name}, lock)
+func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duration) (lock *Lock, err error) {
+	c := contender{e: e, kind: adopted}
+	if c.traces(ctx) {
+		defer func() { c.told(ctx, []string{name}, err, lock) }()
 	}
-	return lock, err
-}
-
-func (e *Engine) adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
 	key, err := e.cfg.key(name)
 	if err != nil {
 		return nil, err
@@ -51,6 +46,7 @@ func (e *Engine) adopt(ctx context.Context, name, value string, ttl time.Duratio
 		return nil, ctx.Err()
 	}
 	now := clock.Now()
+	c.tries.made = 1
 	extend := pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign}
 	out, err := e.masters.at(key).Do(ctx, extend)
 	if err == nil {
@@ -62,7 +58,7 @@ func (e *Engine) adopt(ctx context.Context, name, value string, ttl time.Duratio
 	s := e.names.shard(key)
 	s.mu.Lock()
 	defer s.unlock()
-	lock := grant(e, s.stateLocked(key, now), extend, int(out.Tally.Granted), sentAt(out, now), clock.Now())
+	lock = grant(e, s.stateLocked(key, now), extend, int(out.Tally.Granted), sentAt(out, now), clock.Now())
 	if err := lock.lease.overLocked(clock.Now()); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,9 @@ func (c *contender) begins() clock.Instant {
 
 // judge returns when the validity of an attempt began, and the next step.
 func (c *contender) judge(out *pipeline.Outcome, began clock.Instant) (start clock.Instant, next step) {
-	c.trace.voted(out)
+	if t := c.trace; t != nil {
+		t.Refused, t.Unknown, t.Causes = int(out.Tally.Refused), int(out.Tally.Unknown), out.Causes
+	}
 	start = sentAt(*out, began)
 	next = c.tries.next(*out, clock.Now().Sub(start))
 	c.turn.contended, c.turn.yieldFirst = true, false
@@ -135,7 +137,6 @@ func (c *contender) refused(req *pipeline.Request, out *pipeline.Outcome, next s
 	failed := newAttemptError(next.why, anAcquire, e.masters.number, *out)
 	if next.failed = failed; next.why == ErrTaken {
 		failed.Holder = token.Holder(c.others.holder)
-		c.trace.saw(c.others.holder, 0)
 	}
 	return next
 }
@@ -146,7 +147,7 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	l := c.turn.inherited
 	if l.extend(ctx, nil, c.tries.ttl) == nil {
 		if lock := l.handle(); c.take([]*shard{c.state.shard}, lock) == nil {
-			c.trace.got(gotHandedOver)
+			c.got = gotHandedOver
 			return lock
 		}
 	}

@@ -21,6 +21,8 @@ type contender struct {
 	others  others
 	intents intents
 	trace   *Traced // nil: the Tracer is told nothing
+	got     string  // how it got its lock; "": it asked
+	nested  *Lock   // that ctx holds, of the same name; nil: there is none
 }
 
 // An ownTurn is how a contender became it.
@@ -39,6 +41,7 @@ type others struct {
 	refused bool   // the attempt that won, by some masters
 	gaps    int    // gaps kept for strangers so far
 	holder  string // token of who was last seen to have it; empty: nobody was seen
+	ahead   int    // how many stood in line before it then
 }
 
 // newContender returns a contender that makes at most most attempts; 0 = no limit.
@@ -83,7 +86,7 @@ func (c *contender) enter(ctx context.Context, name string, ttl time.Duration) (
 		err = c.admit(ctx, key, ttl)
 	}
 	if err == nil && !kinds[c.kind].Shared {
-		err = c.e.checkNested(ctx, c.tries.waits(), key)
+		err = c.checkNested(ctx, key)
 	}
 	if err != nil {
 		return nil, err

@@ -58,6 +58,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 		if n.Idle() {
 			n.failed = nil
 		}
+		n.asker = asker{now, l.kind}
 		l.endLocked()
 		return true, fate == turn.DeletedOwn
 	}
@@ -72,7 +73,7 @@ func (l *lease) handOverLocked(holder *Lock, now clock.Instant) (mustDelete, con
 			go w.Of.stop()
 		}
 	}
-	w.Of.ready <- struct{}{}
+	n.wakeLocked(w)
 	return false, false
 }
 
@@ -115,9 +116,9 @@ func (n *nameState) letInLocked(longest time.Duration, now clock.Instant) {
 			return
 		case joins:
 			w.Of.lock = n.Lease.joinLocked(w.TTL)
-			w.Of.ready <- struct{}{}
-		default:
-			w.Of.ready <- struct{}{} // it asks
+			n.wakeLocked(w)
+		default: // it asks
+			n.wakeLocked(w)
 		}
 	}
 }

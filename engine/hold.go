@@ -60,13 +60,10 @@ type held interface {
 // hold runs fn under the lock, keeps it alive meanwhile, and releases it. It returns fn's error, joined to
 // those of the lock. If the lock is lost already, hold does not call fn.
 func hold(ctx *within, l held, fn func(context.Context) error) (err error) {
-	var tell func(error, time.Time)
-	did := errPanicked
+	did, told := errPanicked, func(error, time.Time) {}
 	defer func() {
 		lost := l.Err()
-		if tell != nil {
-			defer tell(did, time.Now()) // after the release
-		}
+		defer told(did, time.Now()) // after the release
 		released := l.Release(context.WithoutCancel(ctx))
 		switch {
 		case lost == nil:
@@ -78,9 +75,9 @@ func hold(ctx *within, l held, fn func(context.Context) error) (err error) {
 	if err := l.KeepAlive(0); err != nil {
 		return nil // lost already; the deferred function says so
 	}
-	told, ended := traceHold(ctx, ctx.locks)
-	tell = ended
-	during, cancel := l.Context(withoutWait(told))
+	traced, ended := traceHold(ctx, ctx.locks)
+	told = ended
+	during, cancel := l.Context(withoutWait(traced))
 	defer cancel()
 	did = fn(during)
 	return did

@@ -22,25 +22,22 @@ type HotName struct {
 // HotNames returns the names that were waited for longest, and the names that were acquired most often; the hottest first,
 // at most 64 each. No I/O. It takes each of 256 mutexes for a moment: it is for people and pages, not for each request.
 func (e *Engine) HotNames() (waited, acquired []HotName) {
-	now := clock.Now()
-	for i := range e.names.shards {
-		s := &e.names.shards[i]
+	now, t := clock.Now(), &e.names
+	for i := range t.shards {
+		s := &t.shards[i]
 		s.mu.Lock()
 		s.foldLocked(now)
 		s.unlock()
 	}
-	byWait, byNumber := e.names.hot.Hottest(now)
-	return e.hotNames(byWait), e.hotNames(byNumber)
-}
-
-func (e *Engine) hotNames(all []hot.Name) (names []HotName) {
-	for _, n := range all {
-		names = append(names, HotName{
-			Name: e.cfg.nameOf(n.Acquires.Name), Acquires: n.Acquires.N, AcquiresOver: n.Acquires.Over,
-			Waited: time.Duration(n.Waited.N), WaitedOver: time.Duration(n.Waited.Over),
-		})
+	hottest := func(of *hot.Names) []HotName {
+		names := []HotName{} // JSON has them also if there are none
+		for _, name := range of.Hottest(now) {
+			a, w := t.acquires.Of(name, now), t.waits.Of(name, now)
+			names = append(names, HotName{e.cfg.nameOf(name), a.N, a.Over, time.Duration(w.N), time.Duration(w.Over)})
+		}
+		return names
 	}
-	return names
+	return hottest(&t.waits), hottest(&t.acquires)
 }
 
 // A heat is what a name gained since its shard was folded.
@@ -52,26 +49,16 @@ type heat struct {
 // foldEvery bounds the time of which a shard's names gain heat.
 const foldEvery = time.Minute
 
-// warmLocked counts an acquire, or the wait of one that failed.
-func (n *nameState) warmLocked(now clock.Instant, acquires uint64, waited time.Duration) {
+// warmLocked counts an acquire.
+func (n *nameState) warmLocked(now clock.Instant, waited time.Duration) {
 	if s := n.shard; s.folded.IsZero() || now.Sub(s.folded) > foldEvery {
 		s.foldLocked(now)
 	}
-	n.heat.acquires += acquires
+	n.heat.acquires++
 	n.heat.waited += waited
 }
 
-// waited counts the wait of an acquire without a lock.
-func (t *nameTable) waited(name string, since clock.Instant) {
-	s, now := t.shard(name), clock.Now()
-	s.mu.Lock()
-	defer s.unlock()
-	if n := s.states[name]; n != nil { // else nobody wants the name
-		n.warmLocked(now, 0, now.Sub(since))
-	}
-}
-
-// foldLocked gives the heat of the shard's names to the sketch.
+// foldLocked gives the heat of the shard's names to the sketches.
 func (s *shard) foldLocked(now clock.Instant) {
 	for _, n := range s.states {
 		n.coolLocked()
@@ -81,8 +68,14 @@ func (s *shard) foldLocked(now clock.Instant) {
 
 func (n *nameState) coolLocked() {
 	if n.heat != (heat{}) {
-		_, of := inside.SlotOf(n.name)
-		n.shard.table.hot.Add(of, n.heat.acquires, n.heat.waited, n.shard.folded)
+		n.shard.table.warm(n.name, n.heat, n.shard.folded)
 		n.heat = heat{}
 	}
+}
+
+// warm counts what was of a name at an instant.
+func (t *nameTable) warm(name string, h heat, at clock.Instant) {
+	_, of := inside.SlotOf(name)
+	t.acquires.Add(of, h.acquires, at)
+	t.waits.Add(of, uint64(max(h.waited, 0)), at)
 }

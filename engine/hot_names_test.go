@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -70,5 +71,19 @@ func TestNamesThatAreSweptStayHot(t *testing.T) {
 		require.Equal(t, "hot", acquired[0].Name)
 		require.GreaterOrEqual(t, acquired[0].Acquires, uint64(nameShards))
 		require.LessOrEqual(t, acquired[0].Acquires-acquired[0].AcquiresOver, uint64(nameShards))
+	})
+}
+
+// A set waits for a name of another process, and is its only trace here. The name may be swept meanwhile.
+func TestAWaitForANameThatWasSweptIsCounted(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.keys["of-another"] = scriptedKey{token: ours, ends: time.Now().Add(time.Hour)} })
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go func() { time.Sleep(4500 * time.Millisecond); sweepAll(e) }()
+		_, err := e.AcquireAll(ctx, []string{"of-another"}, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		waited, _ := e.HotNames()
+		require.Equal(t, []HotName{{Name: "of-another", Waited: 5 * time.Second}}, waited)
 	})
 }

@@ -113,7 +113,7 @@ func (l *lease) loseLocked(cause error) {
 	for _, h := range l.holders {
 		if h.end == nil { // else it is being released
 			h.endLocked(oneline.Join(ErrLost, cause))
-			h.noteLocked(clock.Now(), h.end)
+			h.noteLocked(h.end, causes[lossCause(cause)])
 			l.e.record.lost(h, cause)
 		}
 	}
@@ -232,7 +232,7 @@ func (l *lease) takeOutcome(a answer, now clock.Instant) {
 	case err != nil:
 		l.renewal.failed(now, err)
 		for _, h := range l.holders {
-			h.noteLocked(now, err)
+			h.noteLocked(err, "")
 		}
 	default:
 		l.renewal.renewed(sentAt(a.out, l.renewal.requestedAt), now)
@@ -322,13 +322,6 @@ func (l *lease) warnLocked() {
 			w.of = l.renewal.until
 		}
 	}
-}
-
-// isShared reports whether the lease is of readers.
-func (l *lease) isShared() bool {
-	l.state.shard.mu.Lock()
-	defer l.state.shard.unlock()
-	return kinds[l.kind].Shared
 }
 
 // isKnown reports whether other processes may hold the lock by the same token.

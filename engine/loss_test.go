@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -159,5 +160,37 @@ func TestObserverGetsForHowLongAReleaseAskedTheMasters(t *testing.T) {
 		c.Observer = &Observer{ReleaseTook: func(name string, took time.Duration, err error) {
 			events = append(events, fmt.Sprint(name, " ", took, " ", err))
 		}}
+	})
+}
+
+func TestLossesAndFailuresAreCountedByKindAndCause(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		mustAcquire(t, e, "one", time.Second)
+		reader, set := mustAcquireShared(t, e, "read", 0), mustAcquireAll(t, e, "two", "three")
+		time.Sleep(time.Second)
+		_, err := e.TryAcquireAll(t.Context(), []string{"one", "three"}, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		s.drop("read")
+		require.ErrorIs(t, reader.Extend(t.Context(), 0), ErrLost)
+		s.drop("two")
+		require.ErrorIs(t, set.Release(t.Context()), ErrNotHeld)
+		mustPermit(t, e, "job", 1)
+		_, err = e.TryAcquirePermit(t.Context(), "job", 1, 0)
+		require.ErrorIs(t, err, ErrTaken)
+		s.set(func() { s.away = true })
+		_, err = e.TryAcquireShared(t.Context(), "read", 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.NoError(t, e.Close())
+		stats := e.Stats()
+		for got, want := range map[*map[string]map[string]uint64]map[string]map[string]uint64{
+			&stats.LostBy: {"exclusive": {"expired": 1, "not_held": 1, "closed": 0}, "shared": {"expired": 0, "not_held": 1, "closed": 0}, "permit": {"expired": 0, "not_held": 0, "closed": 1}},
+			&stats.FailedBy: {"exclusive": {"taken": 1, "split_vote": 0, "no_quorum": 0, "expired": 0, "denied": 0}, "shared": {"taken": 0, "split_vote": 0, "no_quorum": 1, "expired": 0, "denied": 0},
+				"permit": {"taken": 1, "split_vote": 0, "no_quorum": 0, "expired": 0, "denied": 0}},
+		} {
+			require.Equal(t, want, *got)
+		}
+		require.Equal(t, []uint64{3, 2, 1}, []uint64{stats.Lost, stats.Taken, stats.NoQuorum}, "not those that Close ended")
+		_, err = json.Marshal(stats)
+		require.NoError(t, err, "services show them by expvar")
 	})
 }

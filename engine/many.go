@@ -24,23 +24,20 @@ type Result struct {
 // that, or when ctx ends. A name that a hung master leaves undecided costs all others validity, so ttl should be several
 // times as long. In Config.Queue each name counts as a call. Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
-	t := e.traced(ctx, exclusive)
-	results := e.acquireMany(ctx, names, ttl)
-	if t != nil {
-		var errs []error
-		locks := make([]*Lock, len(results))
-		for i, r := range results {
-			locks[i], errs = r.Lock, append(errs, r.Err)
-		}
-		e.traceAcquire(ctx, t, 1, cmp.Or(errs...), slices.Clone(names), locks...)
+	results := make([]Result, len(names))
+	all := contender{e: e}
+	if all.traces(ctx) {
+		defer func(ctx context.Context) {
+			var err error
+			locks := make([]*Lock, len(results))
+			for i, r := range results {
+				locks[i], err = r.Lock, cmp.Or(err, r.Err)
+			}
+			all.told(ctx, slices.Clone(names), err, locks...)
+		}(ctx)
 	}
-	return results
-}
-
-func (e *Engine) acquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
 	ctx, stop := waiting(ctx)
 	defer stop()
-	results := make([]Result, len(names))
 	asked, index := make([]contender, 0, len(names)), make([]int, 0, len(names))
 	reqs := make([]pipeline.Request, 0, len(names))
 	for i, name := range names {
@@ -51,6 +48,7 @@ func (e *Engine) acquireMany(ctx context.Context, names []string, ttl time.Durat
 		}
 		asked, index, reqs = append(asked, c), append(index, i), append(reqs, c.request(c.name))
 	}
+	all.tries.made = min(len(reqs), 1)
 	outs, errs := e.masters.askMany(ctx, reqs)
 	e.masters.raiseLow(ctx, reqs, outs, errs)
 	for i, err := range errs {

@@ -33,7 +33,7 @@ type nameTable struct {
 	waiters sync.Pool // each table has its own: a waiter's channel must stay in its testing/synctest bubble
 	shards  [nameShards]shard
 
-	hot hot.Names
+	acquires, waits hot.Names // waits in ns
 
 	awaited atomic.Int64  // contenders that close waits for, plus 1 until close has counted all
 	drained chan struct{} // closed when awaited falls to 0
@@ -102,7 +102,14 @@ type nameState struct {
 	courtesy  courtesy
 	strangers strangers
 	heat      heat
+	asker     asker        // if somebody asks
 	freed     atomic.Int32 // how many permits were released at the masters
+}
+
+// An asker is who asks the masters, or who waits.
+type asker struct {
+	since clock.Instant
+	kind  kind
 }
 
 // strangers are what this process knows of those of a name.
@@ -221,6 +228,12 @@ func (n *nameState) contendNextLocked(yieldFirst bool) {
 		n.strangers.yielded = clock.Now()
 	}
 	w.Of.yieldFirst = yieldFirst
+	n.wakeLocked(w)
+}
+
+// wakeLocked wakes a waiter that has left the queue. It has the lock, or asks the masters.
+func (n *nameState) wakeLocked(w *waiter) {
+	n.asker = asker{w.Since, w.Of.kind}
 	w.Of.ready <- struct{}{}
 }
 

@@ -32,6 +32,10 @@ func TestAnAcquireThatWaitsForItselfSaysSo(t *testing.T) {
 				}
 				_, err := e.TryAcquire(ctx, "b", 0)
 				require.ErrorIs(t, err, errNested)
+				many := e.AcquireMany(ctx, []string{"d", "b"}, 0)
+				require.NoError(t, many[0].Err)
+				require.ErrorIs(t, many[1].Err, errNested)
+				require.NoError(t, many[0].Lock.Release(ctx))
 
 				// These are other locks, or do not wait for the ctx.
 				require.NoError(t, nested(ctx, "d"))

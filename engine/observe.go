@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"muxlock/engine/internal/events"
@@ -53,7 +54,8 @@ type record struct {
 	queue    *events.Queue // nil: neither Observer nor Logger is set
 	measure  *measures     // nil: Config.Measure is not set
 	counts   counters
-	losses   lossLog
+	losses   [mostLosses]atomic.Pointer[inside.Lost]
+	lastLoss atomic.Uint64 // the index in losses follows from it
 
 	releases, renewals, bare, mended, nested events.Warning
 }
@@ -79,7 +81,7 @@ func (r *record) acquired(l *Lock, begin clock.Instant, attempts int) {
 	count := kinds[l.lease.kind].count
 	r.counts.acquired[count].Add(1)
 	r.counts.held[count].Add(1)
-	l.lease.state.warmLocked(l.since, 1, l.since.Sub(begin))
+	l.lease.state.warmLocked(l.since, l.since.Sub(begin))
 	if r.measure != nil {
 		r.measure.acquired(l, attempts)
 	}
@@ -132,12 +134,12 @@ func (r *record) lost(l *Lock, cause error) {
 	if l.since.IsZero() { // its caller does not have it yet
 		return
 	}
-	r.counts.lose(l.lease.kind, cause)
-	r.losses.add(inside.Lost{Name: l.Name(), Kind: kinds[l.lease.kind].name, At: time.Now(), Held: clock.Now().Sub(l.since), Cause: cause.Error()})
+	r.counts.lost[kinds[l.lease.kind].count][lossCause(cause)].Add(1)
+	name, held := l.Name(), clock.Now().Sub(l.since)
+	r.losses[r.lastLoss.Add(1)%mostLosses].Store(&inside.Lost{Name: inside.Shown(name), Kind: kinds[l.lease.kind].name, At: time.Now(), Held: held, Cause: cause.Error()})
 	if r.observer.Lost == nil && r.logger == nil {
 		return
 	}
-	name, held := l.Name(), clock.Now().Sub(l.since)
 	r.queue.Require("", func() {
 		if r.observer.Lost != nil {
 			r.observer.Lost(name, held, cause)

@@ -46,20 +46,14 @@ type permitContender struct {
 // half of all slots are free.
 const firstAsked = 8
 
-func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, patient bool) (*Lock, error) {
+func (e *Engine) acquirePermit(ctx context.Context, name string, limit int, ttl time.Duration, most int, patient bool) (lock *Lock, err error) {
 	p := permitContender{contender: e.newContender(most, patient, permit), limit: limit}
-	p.contender.trace = e.traced(ctx, permit)
-	lock, err := p.acquire(ctx, name, limit, ttl)
-	if c := &p.contender; c.trace != nil {
-		e.traceAcquire(ctx, c.trace, c.tries.made, err, []string{name}, lock)
+	c := &p.contender
+	if c.traces(ctx) {
+		defer func(ctx context.Context) { c.told(ctx, []string{name}, err, lock) }(ctx)
 	}
-	return lock, err
-}
-
-func (p *permitContender) acquire(ctx context.Context, name string, limit int, ttl time.Duration) (*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
-	e := p.contender.e
 	if limit < 1 || limit > limits.Permits {
 		return nil, invalid("limit", "%d is not between 1 and %d", limit, limits.Permits)
 	}
@@ -67,12 +61,11 @@ func (p *permitContender) acquire(ctx context.Context, name string, limit int, t
 	if err != nil {
 		return nil, err
 	}
-	c := &p.contender
 	if err := c.admit(ctx, inside.SlotPrefix+":"+key, ttl); err != nil {
 		return nil, err
 	}
 	p.first = int(e.names.index(c.name)) % limit // a home: its seed differs from process to process
-	lock, err := p.contend(ctx)
+	lock, err = p.contend(ctx)
 	if err != nil {
 		return nil, c.failed(err)
 	}
@@ -152,7 +145,7 @@ func (p *permitContender) wait(ctx context.Context, next step) (*Lock, error) {
 	}
 	switch lock := p.permits.leave(w); {
 	case lock != nil && lock.collect(c.turn.called):
-		c.trace.got(gotHandedOver)
+		c.got = gotHandedOver
 		c.turn.yieldFirst = true // the next waiter was refused, too
 		return lock, nil
 	case lock != nil: // lost during the hand-over

@@ -85,7 +85,7 @@ func (c *contender) stand(ctx context.Context) (*Lock, step, error) {
 }
 
 func (c *contender) newPlace(ctx context.Context, w line.Waiter[string, clock.Instant], same bool) *place {
-	p := &place{c: c, same: same, waiter: w, won: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	p := &place{c: c, same: same, waiter: w, holder: c.others.holder, ahead: c.others.ahead, won: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	c.e.masters.at(c.name).Listen(c.name, w.Own, p)
 	return p
@@ -97,7 +97,7 @@ func (p *place) leave(taken bool, do line.Command[string]) {
 	p.mu.Lock()
 	p.waiter.Place.Ended = true // nothing is heard any more
 	p.timer.Stop()
-	p.c.trace.saw(p.holder, p.ahead)
+	p.c.others.holder, p.c.others.ahead = p.holder, p.ahead
 	p.mu.Unlock()
 	masters := p.c.e.masters.at(p.c.name)
 	masters.Unlisten(p.waiter.Own)
@@ -116,7 +116,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 	for {
 		out, err := p.ask(ctx)
 		if err == nil {
-			lock, next, err = p.take(ctx)
+			lock, next, err = p.take(ctx, out.Verdict == quorum.Won)
 		}
 		if lock == nil && err == nil && next.why == nil {
 			next, do = p.judge(out)
@@ -127,7 +127,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, do line.Comman
 			}
 			select {
 			case <-p.won:
-				lock, next, err = p.take(ctx)
+				lock, next, err = p.take(ctx, false)
 			case <-p.timer.C:
 				due = true
 			case <-ctx.Done():
@@ -171,7 +171,6 @@ func (p *place) ask(ctx context.Context) (pipeline.Outcome, error) {
 		}
 		c.turn.contended, c.turn.yieldFirst = true, false
 	}
-	c.trace.voted(&out)
 	if p.answered(out) {
 		p.mu.Lock()
 		readers := slices.Contains(p.waiter.Values, pipeline.Readers)
@@ -298,8 +297,8 @@ func (p *place) spot() {
 	}
 }
 
-// take returns the lock once a quorum of grants lives.
-func (p *place) take(ctx context.Context) (*Lock, step, error) {
+// take returns the lock once a quorum of grants lives. asked: masters granted it that were asked.
+func (p *place) take(ctx context.Context, asked bool) (*Lock, step, error) {
 	c, e := p.c, p.c.e
 	p.mu.Lock()
 	won, ok := p.waiter.Take(clock.Now())
@@ -325,7 +324,9 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	c.state.stoodInLine(strange, &won.Next)
 	switch err := c.take([]*shard{c.state.shard}, lock); {
 	case err == nil:
-		c.trace.got(gotPassedOn)
+		if c.got = gotPassedOn; asked {
+			c.got = gotAsked
+		}
 		return lock, step{}, nil
 	case errors.Is(err, ErrClosed):
 		return nil, step{}, err

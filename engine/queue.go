@@ -21,9 +21,7 @@ func (c *contender) queue(ctx context.Context, wait bool, limit int) (*Lock, err
 			}
 			continue
 		}
-		how := gotJoined
 		if w != nil {
-			how = gotHandedOver
 			got, err := c.park(ctx, w)
 			if err != nil {
 				return nil, err
@@ -35,7 +33,9 @@ func (c *contender) queue(ctx context.Context, wait bool, limit int) (*Lock, err
 			return nil, err
 		}
 		if lock.collect(c.turn.called) { // else it was lost on its way here: start over
-			c.trace.got(how)
+			if c.got = gotHandedOver; kinds[c.kind].Shared {
+				c.got = gotJoined
+			}
 			return lock, nil
 		}
 	}
@@ -56,7 +56,7 @@ func (t *nameTable) join(c *contender, wait bool, limit int) (w *waiter, lock *L
 	switch n.Join(&kinds[c.kind].Kind, c.tries.ttl, wait, c.e.cfg.HandOverTime, now) {
 	case turn.Asks:
 		theirs = c.comesBack(n.courtesy)
-		n.Asks = theirs == 0
+		n.Asks, n.asker = theirs == 0, asker{c.turn.called, c.kind}
 	case turn.Joins:
 		lock = n.Lease.joinLocked(c.tries.ttl)
 	case turn.Refused:

@@ -41,9 +41,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	}
 	out, err := e.masters.at(req.Name).Do(ctx, req)
 	err = r.end(ctx, &req, &out, err)
-	if e.cfg.Tracer != nil {
-		e.traceRelease(ctx, r.began, err, kinds[l.lease.kind].name, l.Name())
-	}
+	e.traceRelease(ctx, r.began, err, l)
 	return err
 }
 
@@ -100,6 +98,9 @@ func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.
 	}
 	if r.held && errors.Is(err, ErrNotHeld) && !r.until.Reached(clock.Now()) { // else the lease may just have run out
 		r.held = false
+		l.lock()
+		l.noteLocked(oneline.Join(ErrLost, err), causes[lossCause(err)])
+		l.unlock()
 		e.record.lost(l, err)
 	}
 	e.record.released(l, r.began, false, r.held, err)
@@ -131,7 +132,6 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 		}
 	}
 	cancelAll(ended) // of all locks together: one lock's context may wait for another's
-	began := clock.Now()
 	index, reqs := make([]int, 0, len(locks)), make([]pipeline.Request, 0, len(locks))
 	for i := range releases {
 		r := &releases[i]
@@ -148,15 +148,14 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 	e.masters.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
 		errs[index[i]] = releases[index[i]].end(ctx, &reqs[i], out, err)
 	})
-	err := cmp.Or(errs...)
 	if len(reqs) > 0 && e.cfg.Tracer != nil {
-		names := make([]string, len(reqs))
-		for i, req := range reqs {
-			names[i] = e.cfg.nameOf(req.Name)
+		asked, err := make([]*Lock, len(reqs)), error(nil)
+		for k, i := range index {
+			asked[k], err = locks[i], cmp.Or(err, errs[i])
 		}
-		e.traceRelease(ctx, began, err, kinds[releases[index[0]].lock.lease.kind].name, names...)
+		e.traceRelease(ctx, releases[index[0]].began, err, asked...)
 	}
-	if err == nil {
+	if cmp.Or(errs...) == nil {
 		return nil
 	}
 	return errs

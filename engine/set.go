@@ -94,10 +94,7 @@ func (s *Set) WarnBefore(left time.Duration, fn func()) error {
 // stopRenewals ends the renewals of the locks that are still held.
 func (s *Set) stopRenewals() {
 	for _, l := range cmp.Or(s, noSet).locks {
-		if l.lock(); l.end == nil {
-			l.kept = false
-		}
-		l.unlock()
+		l.keepNoLonger()
 	}
 }
 

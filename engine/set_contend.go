@@ -31,28 +31,19 @@ type setContender struct {
 	locks     []*Lock      // that s acquired; nil: none yet
 }
 
-func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, patient bool) ([]*Lock, error) {
+func (e *Engine) acquireAll(ctx context.Context, names []string, ttl time.Duration, most int, patient bool) (locks []*Lock, err error) {
 	s := setContender{contender: e.newContender(most, patient, ofSet)}
-	s.contender.trace = e.traced(ctx, ofSet)
-	locks, err := s.acquire(ctx, names, ttl)
-	if err != nil {
-		err = e.nested(ctx, err, s.keys...)
+	c := &s.contender
+	if c.traces(ctx) {
+		defer func(ctx context.Context) { c.told(ctx, slices.Clone(names), err, locks...) }(ctx)
 	}
-	if c := &s.contender; c.trace != nil {
-		e.traceAcquire(ctx, c.trace, c.tries.made, err, slices.Clone(names), locks...)
-	}
-	return locks, err
-}
-
-func (s *setContender) acquire(ctx context.Context, names []string, ttl time.Duration) ([]*Lock, error) {
 	ctx, stop := waiting(ctx)
 	defer stop()
-	e := s.contender.e
 	keys, err := e.cfg.keys(names)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkNested(ctx, s.contender.tries.waits(), keys...); err != nil {
+	if err := c.checkNested(ctx, keys...); err != nil {
 		return nil, err
 	}
 	first := e.masters.at(keys[0])
@@ -62,7 +53,6 @@ func (s *setContender) acquire(ctx context.Context, names []string, ttl time.Dur
 		}
 	}
 	s.keys, s.states, s.shards = keys, make([]*nameState, len(keys)), e.names.shardsOf(keys)
-	c := &s.contender
 	if err := c.admit(ctx, keys[0], ttl); err != nil {
 		return nil, err
 	}
@@ -106,6 +96,7 @@ func (s *setContender) queueAll(ctx context.Context) error {
 func (s *setContender) keptBy(n *nameState) {
 	c := &s.contender
 	if n.name != c.name {
+		c.others.holder = ""
 		c.withdraw()
 	}
 	c.name, c.state = n.name, n
@@ -123,7 +114,7 @@ func (t *nameTable) joinAll(s *setContender) (n *nameState, w *waiter, err error
 		if shard.closed {
 			err = ErrClosed
 		} else if n = shard.stateLocked(key, now); n == s.turn || n.Begin() {
-			s.states[i] = n // nobody queues behind it before all are unlocked
+			s.states[i], n.asker = n, asker{c.turn.called, c.kind} // nobody queues behind it before all are unlocked
 			continue
 		} else if !c.tries.waits() {
 			c.name, err = key, errTakenHere

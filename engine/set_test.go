@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/limits"
 	"muxlock/internal/testing/draw"
 	"muxlock/pipeline"
@@ -433,5 +434,34 @@ func TestSetKeptAliveAgainAndAgainDoesNotGrow(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		require.NoError(t, set.Release(t.Context()))
 		require.Less(t, int(after.HeapObjects)-int(before.HeapObjects), calls/2)
+	})
+}
+
+// The holder that was seen is that of one name.
+func TestSetThatIsKeptByAnotherNameForgetsWhoHadTheFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		theirs := func() { // they had a turn, and look whose the name is
+			for _, name := range []string{"a", "b"} {
+				shard := e.names.shard(name)
+				shard.mu.Lock()
+				shard.stateLocked(name, clock.Now()).strangers.yielded = clock.Now()
+				shard.mu.Unlock()
+			}
+		}
+		hold := func(name string) {
+			s.set(func() { s.keys = map[string]scriptedKey{name: {token: ours, ends: time.Now().Add(time.Hour)}} })
+		}
+		time.Sleep(50 * time.Millisecond)
+		theirs()
+		hold("a")
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		go func() {
+			time.Sleep(3 * time.Second)
+			hold("b") // too late to look: none had a turn lately
+		}()
+		_, err := e.AcquireAll(ctx, []string{"a", "b"}, 0)
+		require.ErrorContains(t, err, `"b"`)
+		require.NotContains(t, err.Error(), "other")
 	})
 }

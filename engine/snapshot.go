@@ -2,32 +2,19 @@ package engine
 
 import (
 	"slices"
-	"sync"
 
 	"muxlock/engine/internal/inside"
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
+	"muxlock/internal/limits"
 )
-
-// What package lockdebug shows.
 
 // mostLosses is how many losses are kept.
 const mostLosses = 32
 
-// A lossLog has the last losses.
-type lossLog struct {
-	mu  sync.Mutex // guards all; a leaf
-	all []inside.Lost
-}
-
-func (s *lossLog) add(l inside.Lost) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all[max(0, len(s.all)+1-mostLosses):], l)
-}
-
-// snapshot has at most most leases and names. It locks one shard after the other.
-func (e *Engine) snapshot(most int) (all inside.Snapshot) {
+// snapshot has at most most leases and names, for package lockdebug. It locks one shard after the other.
+func (e *Engine) snapshot(most int) inside.Snapshot {
+	all := inside.Snapshot{Held: []inside.Held{}, Waited: []inside.Waited{}, Lost: []inside.Lost{}} // JSON has them also if they are empty
 	for i := range e.names.shards {
 		s := &e.names.shards[i]
 		s.mu.Lock()
@@ -37,9 +24,12 @@ func (e *Engine) snapshot(most int) (all inside.Snapshot) {
 		}
 		s.unlock()
 	}
-	e.record.losses.mu.Lock()
-	defer e.record.losses.mu.Unlock()
-	all.Lost = slices.Clone(e.record.losses.all)
+	last := e.record.lastLoss.Load()
+	for i := range uint64(mostLosses) {
+		if l := e.record.losses[(last-i)%mostLosses].Load(); l != nil {
+			all.Lost = append(all.Lost, *l)
+		}
+	}
 	return all
 }
 
@@ -52,30 +42,42 @@ func (e *Engine) showLocked(all *inside.Snapshot, n *nameState, most int, now cl
 			all.Held = append(all.Held, l.shownLocked(now))
 		}
 	}
+	var longest asker
+	if n.Asks {
+		longest = n.asker
+	}
 	waited := inside.Waited{Asks: n.Asks, Here: n.Lease != nil}
-	var longest clock.Instant
 	for w := range n.Waiting {
-		if waited.Waiting++; longest.IsZero() || w.Since.Before(longest) {
-			longest, waited.Kind = w.Since, kinds[w.Of.kind].name
+		if w.Of.stop == nil { // else it asks
+			waited.Waiting++
+		}
+		if longest.since.IsZero() || w.Since.Before(longest.since) {
+			longest = asker{w.Since, w.Of.kind}
 		}
 	}
-	if waited.Waiting == 0 && !waited.Asks {
+	if longest.since.IsZero() {
 		return
 	}
-	if all.WaitAll++; len(all.Waited) < most {
-		waited.Name = e.cfg.nameOf(n.name)
-		if waited.Waiting > 0 {
-			waited.Since = longest.Time(now)
-		}
-		all.Waited = append(all.Waited, waited)
+	if all.WaitAll++; len(all.Waited) == most {
+		return
 	}
+	_, of := inside.SlotOf(n.name)
+	for slot := 0; of != n.name && slot < limits.Permits; slot++ { // it is the queue for permits
+		q := n.shard.states[inside.SlotKey(slot, of)]
+		waited.Here = waited.Here || q != nil && q.Lease != nil
+	}
+	waited.Name, waited.Kind, waited.Since = inside.Shown(e.cfg.nameOf(n.name)), kinds[longest.kind].name, longest.since.Time(now)
+	all.Waited = append(all.Waited, waited)
 }
 
 func (l *lease) shownLocked(now clock.Instant) inside.Held {
-	first := l.holders[0]
+	since := l.holders[0].since
+	if since.IsZero() { // it is on its way
+		since = now
+	}
 	slot, _ := inside.SlotOf(l.name)
 	return inside.Held{
-		Name: l.e.cfg.nameOf(l.name), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: first.since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
+		Name: inside.Shown(l.e.cfg.nameOf(l.name)), Kind: kinds[l.kind].name, Slot: slot, Holders: len(l.holders), Since: since.Time(now), Until: l.renewal.until.Time(now), KeptAlive: l.renewal.kept,
 		HeldOn: int(l.heldOn.Load()), Masters: l.e.masters.number, Fence: fencing.Fence(l.fencing, int(l.term.HandOvers)), HandOvers: int(l.term.HandOvers),
 	}
 }

@@ -11,34 +11,34 @@ import (
 
 // Stats are counters since New, and the present state where a field says "now".
 type Stats struct {
-	Acquired            uint64               // locks given out, of all kinds
-	AcquiredShared      uint64               // of them to readers
-	AcquiredPermits     uint64               // of them as permits
-	Taken               uint64               // attempts refused because somebody held the lock
-	SplitVotes          uint64               // attempts in which some masters granted and too many refused
-	NoQuorum            uint64               // attempts that too few masters answered
-	Denied              uint64               // attempts at a name that a master's ACL does not allow
-	Expired             uint64               // attempts whose quorum came too late to leave validity
-	Retries             uint64               // further attempts of an Acquire
-	FencesRaised        uint64               // attempts that needed a second round trip for their fencing token
-	Released            uint64               // releases that a quorum confirmed
-	HandedOver          uint64               // releases that gave the lock to the next in this process, or left it to other readers here
-	PassedOn            uint64               // releases that gave the lock to another process in line
-	NotHeld             uint64               // releases that found the lock gone or another's
-	ReleasesUnconfirmed uint64               // releases that were not confirmed when their caller stopped waiting
-	Held                int                  // locks of all kinds that are held, now; one that ran out counts until its name or handle is next used
-	HeldShared          int                  // of them by readers
-	HeldPermits         int                  // of them as permits
-	LostBy              map[[2]string]uint64 // locks lost, by kind (exclusive, shared, permit) and cause (expired, not_held, closed)
-	FailedBy            map[[2]string]uint64 // attempts that failed, by kind and result (taken, split_vote, no_quorum, expired, denied)
-	Lost                uint64               // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's; not those that Close ended
-	Renewed             uint64               // renewals in the background that a quorum confirmed, those of short leases that were passed on among them
-	RenewalsFailed      uint64               // renewals that too few masters answered; tried again
-	Eroded              int                  // locks kept alive that a voting master lacks, now; a Set counts by name
-	Healed              uint64               // times that a master which lacked a lock was given it again (HeldOn)
-	Waiting             int                  // goroutines that queue behind others of this process, now
-	EventsDropped       uint64               // events that Observer and Logger missed, being too slow
-	TracerPanics        uint64               // panics of the Tracer's functions
+	Acquired            uint64                       // locks given out, of all kinds
+	AcquiredShared      uint64                       // of them to readers
+	AcquiredPermits     uint64                       // of them as permits
+	Taken               uint64                       // attempts refused because somebody held the lock
+	SplitVotes          uint64                       // attempts in which some masters granted and too many refused
+	NoQuorum            uint64                       // attempts that too few masters answered
+	Denied              uint64                       // attempts at a name that a master's ACL does not allow
+	Expired             uint64                       // attempts whose quorum came too late to leave validity
+	Retries             uint64                       // further attempts of an Acquire
+	FencesRaised        uint64                       // attempts that needed a second round trip for their fencing token
+	Released            uint64                       // releases that a quorum confirmed
+	HandedOver          uint64                       // releases that gave the lock to the next in this process, or left it to other readers here
+	PassedOn            uint64                       // releases that gave the lock to another process in line
+	NotHeld             uint64                       // releases that found the lock gone or another's
+	ReleasesUnconfirmed uint64                       // releases that were not confirmed when their caller stopped waiting
+	Held                int                          // locks of all kinds that are held, now; one that ran out counts until its name or handle is next used
+	HeldShared          int                          // of them by readers
+	HeldPermits         int                          // of them as permits
+	LostBy              map[string]map[string]uint64 // locks lost, by kind (exclusive, shared, permit) and cause (expired, not_held, closed)
+	FailedBy            map[string]map[string]uint64 // attempts that failed, by kind and result (taken, split_vote, no_quorum, expired, denied)
+	Lost                uint64                       // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's; not those that Close ended
+	Renewed             uint64                       // renewals in the background that a quorum confirmed, those of short leases that were passed on among them
+	RenewalsFailed      uint64                       // renewals that too few masters answered; tried again
+	Eroded              int                          // locks kept alive that a voting master lacks, now; a Set counts by name
+	Healed              uint64                       // times that a master which lacked a lock was given it again (HeldOn)
+	Waiting             int                          // goroutines that queue behind others of this process, now
+	EventsDropped       uint64                       // events that Observer and Logger missed, being too slow
+	TracerPanics        uint64                       // panics of the Tracer's functions
 
 	Rounds       uint64 // batches formed; each goes to all masters that are up
 	Requests     uint64 // acquires, extends and releases in them; Requests/Rounds is the mean size
@@ -91,7 +91,11 @@ const (
 	lostExpired, lostNotHeld, lostClosed                   = 0, 1, 2
 )
 
-var kindNames = [...]string{"exclusive", "shared", "permit"}
+var (
+	kindNames = []string{"exclusive", "shared", "permit"}
+	failures  = []string{"taken", "split_vote", "no_quorum", "expired", "denied"}
+	causes    = []string{"expired", "not_held", "closed"}
+)
 
 // fail counts an attempt that failed.
 func (c *counters) fail(k kind, why int) { c.failed[kinds[k].count][why].Add(1) }
@@ -112,25 +116,25 @@ func (c *counters) attempt(k kind, s step, out pipeline.Outcome) {
 	}
 }
 
-func (c *counters) lose(k kind, cause error) {
-	why := lostExpired
+// lossCause returns why a lock was lost.
+func lossCause(err error) int {
 	switch {
-	case errors.Is(cause, ErrClosed):
-		why = lostClosed
-	case errors.Is(cause, ErrNotHeld):
-		why = lostNotHeld
+	case errors.Is(err, ErrClosed):
+		return lostClosed
+	case errors.Is(err, ErrNotHeld):
+		return lostNotHeld
 	}
-	c.lost[kinds[k].count][why].Add(1)
+	return lostExpired
 }
 
 // by returns counters by their names, and their sums over all kinds.
-func by(all *[3][5]atomic.Uint64, names ...string) (each map[[2]string]uint64, sums [5]uint64) {
-	each = make(map[[2]string]uint64)
-	for k := range all {
+func by(all *[3][5]atomic.Uint64, names []string) (each map[string]map[string]uint64, sums [5]uint64) {
+	each = make(map[string]map[string]uint64)
+	for k, kind := range kindNames {
+		each[kind] = make(map[string]uint64)
 		for i, name := range names {
-			n := all[k][i].Load()
-			each[[2]string{kindNames[k], name}] = n
-			sums[i] += n
+			each[kind][name] = all[k][i].Load()
+			sums[i] += each[kind][name]
 		}
 	}
 	return each, sums
@@ -165,8 +169,8 @@ func (e *Engine) stats(p pipeline.Stats) Stats {
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}
 	var failed, lost [5]uint64
-	s.FailedBy, failed = by(&c.failed, "taken", "split_vote", "no_quorum", "expired", "denied")
-	s.LostBy, lost = by(&c.lost, "expired", "not_held", "closed")
+	s.FailedBy, failed = by(&c.failed, failures)
+	s.LostBy, lost = by(&c.lost, causes)
 	s.Taken, s.SplitVotes, s.NoQuorum, s.Expired, s.Denied = failed[whyTaken], failed[whySplit], failed[whyNoQuorum], failed[whyExpired], failed[whyDenied]
 	s.Lost = lost[lostExpired] + lost[lostNotHeld]
 	s.Acquired = c.acquired[otherLocks].Load() + s.AcquiredShared + s.AcquiredPermits

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/trace"
@@ -8,7 +9,6 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/token"
-	"muxlock/pipeline"
 )
 
 // A Tracer puts acquires, holds and releases into the traces of their callers; package lockotel makes one. Fields may be
@@ -38,19 +38,20 @@ type Traced struct {
 	Locks                     int           // names that were locked
 	Attempts                  int           // at the masters
 	Got                       string        // asked, handed over (in this process), passed on (by another one), joined (other readers); "": no lock
-	Granted, Refused, Unknown int           // votes of the last attempt, as in AttemptError
+	Granted, Refused, Unknown int           // votes of the last attempt, as in AttemptError; masters that have a lock which was not asked for
 	Causes                    []MasterError // why votes are unknown
 	Holder                    string        // who was last seen to have the name, and how many stood in line before the caller, as in AttemptError
 	InLine                    int
 
-	// Of a hold: renewals that failed, and the loss, which matches ErrLost. The first 32.
+	// Of a hold: renewals that failed, and the loss. Of each lock 32: the first ones, and the last.
 	Events []TraceEvent
 }
 
 // TraceEvent is an error during a hold, and when it was noticed.
 type TraceEvent struct {
-	At  time.Time
-	Err error
+	At   time.Time
+	Err  error
+	Lost string // why the lock was lost, as in Stats.LostBy; "": a renewal failed
 }
 
 // How a lock was got.
@@ -61,7 +62,7 @@ const (
 	gotJoined     = "joined"
 )
 
-// mostEvents is how many events of a hold are kept.
+// mostEvents is how many events of a lock are kept.
 const mostEvents = 32
 
 // errPanicked is the Err of a hold whose fn panicked, or ended its goroutine.
@@ -98,112 +99,110 @@ func (e *Engine) tracer(ctx context.Context) (t *Tracer) {
 	return t
 }
 
-// traced returns what the Tracer will be told of an acquire; nil: nothing.
-func (e *Engine) traced(ctx context.Context, kind kind) *Traced {
-	if t := e.tracer(ctx); t == nil || t.Acquired == nil {
-		return nil
+// traces begins the trace of an acquire. It reports false if the Tracer is not to be told.
+func (c *contender) traces(ctx context.Context) bool {
+	if t := c.e.tracer(ctx); t == nil || t.Acquired == nil {
+		return false
 	}
-	return &Traced{Kind: kinds[kind].name, Begin: time.Now()}
+	c.trace = &Traced{Kind: kinds[c.kind].name, Begin: time.Now()}
+	return true
 }
 
-// got notes how a lock was got.
-func (t *Traced) got(how string) {
-	if t != nil {
-		t.Got = how
-	}
-}
-
-// voted notes the votes of an attempt.
-func (t *Traced) voted(out *pipeline.Outcome) {
-	if t != nil {
-		t.Granted, t.Refused, t.Unknown, t.Causes = int(out.Tally.Granted), int(out.Tally.Refused), int(out.Tally.Unknown), out.Causes
-	}
-}
-
-// saw notes by its token who has the name, and how many stand in line before the caller.
-func (t *Traced) saw(holder string, ahead int) {
-	if t != nil {
-		t.Holder, t.InLine = token.Holder(holder), ahead
-	}
-}
-
-// traceAcquire tells the Tracer that an acquire has ended. It keeps the locks alive meanwhile; some may be nil.
-func (e *Engine) traceAcquire(ctx context.Context, t *Traced, attempts int, err error, names []string, locks ...*Lock) {
-	t.End, t.Names, t.Attempts, t.Err = time.Now(), names, attempts, err
+// told tells the Tracer that the acquire has ended. It keeps the locks alive meanwhile; some may be nil.
+func (c *contender) told(ctx context.Context, names []string, err error, locks ...*Lock) {
+	t := c.trace
+	t.End, t.Names, t.Attempts, t.Err = time.Now(), names, c.tries.made, err
+	t.Holder, t.InLine = token.Holder(c.others.holder), c.others.ahead
 	for _, l := range locks {
-		if l != nil && l.KeepAlive(0) == nil {
-			t.Locks++
+		if l == nil {
+			continue
+		}
+		if t.Locks++; t.Locks == 1 {
+			t.Granted, _ = l.HeldOn()
+			t.Got = cmp.Or(c.got, gotAsked)
+		}
+		if l.KeepAlive(0) == nil {
 			defer l.keepNoLonger()
-			if granted, _ := l.HeldOn(); t.Locks == 1 {
-				t.Granted = granted
-			}
 		}
 	}
-	if t.Locks == 0 {
-		t.Got = ""
-	} else if t.Got == "" {
-		t.Got = gotAsked
+	if t.Got != gotAsked { // the votes are of an attempt before
+		t.Refused, t.Unknown, t.Causes = 0, 0, nil
 	}
-	e.record.call(func() { e.cfg.Tracer.Acquired(ctx, t) })
+	if failed := (*AttemptError)(nil); errors.As(err, &failed) {
+		t.Granted, t.Refused, t.Unknown, t.Causes = failed.Granted, failed.Refused, failed.Unknown, failed.Causes
+		t.Holder, t.InLine = failed.Holder, failed.InLine
+	}
+	c.e.record.call(func() { c.e.cfg.Tracer.Acquired(ctx, t) })
 }
 
 // keepNoLonger ends the renewals of a lock.
 func (l *Lock) keepNoLonger() {
-	l.lock()
+	now := l.lock()
 	l.kept = false
+	l.lease.sumLocked(now)
 	l.unlock()
 }
 
+// tracedLocks returns what the Tracer is told of the hold or the release of locks.
+func tracedLocks(locks []*Lock, begin time.Time) *Traced {
+	t := &Traced{Kind: kinds[locks[0].lease.kind].name, Begin: begin}
+	for _, l := range locks {
+		t.Names = append(t.Names, l.Name())
+	}
+	return t
+}
+
 // traceRelease tells the Tracer that the masters were asked to release locks.
-func (e *Engine) traceRelease(ctx context.Context, begin clock.Instant, err error, kind string, names ...string) {
+func (e *Engine) traceRelease(ctx context.Context, began clock.Instant, err error, locks ...*Lock) {
 	if t := e.tracer(ctx); t == nil || t.Released == nil {
 		return
 	}
 	now := clock.Now()
-	t := &Traced{Names: names, Kind: kind, Begin: begin.Time(now), End: now.Time(now), Err: err}
+	t := tracedLocks(locks, began.Time(now))
+	t.End, t.Err = now.Time(now), err
 	e.record.call(func() { e.cfg.Tracer.Released(ctx, t) })
 }
 
-// traceHold tells the Tracer that a hold begins. It returns the ctx to hold with, and a function that tells of the end; nil: the
-// Tracer need not know.
+// traceHold tells the Tracer that a hold begins. It returns the ctx to hold with, and a function that tells of the end.
 func traceHold(ctx context.Context, locks []*Lock) (context.Context, func(err error, end time.Time)) {
 	e := locks[0].lease.e
-	if t := e.tracer(ctx); t == nil || t.Holding == nil {
-		return ctx, nil
+	tracer := e.tracer(ctx)
+	if tracer == nil || tracer.Holding == nil {
+		return ctx, func(error, time.Time) {}
 	}
-	t := Traced{Kind: kinds[locks[0].lease.kind].name, Begin: time.Now()}
+	t := tracedLocks(locks, time.Now())
+	held := *t
 	for _, l := range locks {
-		t.Names = append(t.Names, l.Name())
+		l.lock()
+		if l.events = new([]TraceEvent); l.end != nil { // it was lost just now
+			l.noteLocked(l.end, causes[lossCause(l.end)])
+		}
+		l.unlock()
 	}
 	var ended func(*Traced)
 	e.record.call(func() {
-		if within, f := e.cfg.Tracer.Holding(ctx, new(t)); within != nil {
-			ctx, ended = within, f
-		}
+		within, f := tracer.Holding(ctx, t)
+		ctx, ended = cmp.Or(within, ctx), f
 	})
-	if ended == nil {
-		return ctx, nil
-	}
-	for _, l := range locks {
-		l.lock()
-		l.events = new([]TraceEvent)
-		l.unlock()
-	}
 	return ctx, func(err error, end time.Time) {
-		t.Err, t.End = err, end
+		held.Err, held.End = err, end
 		for _, l := range locks {
 			l.lock()
-			t.Events = append(t.Events, *l.events...)
+			held.Events = append(held.Events, *l.events...)
 			l.events = nil
 			l.unlock()
 		}
-		e.record.call(func() { ended(&t) })
+		if ended != nil {
+			e.record.call(func() { ended(&held) })
+		}
 	}
 }
 
-// noteLocked notes an error for the Tracer.
-func (l *Lock) noteLocked(now clock.Instant, err error) {
-	if l.events != nil && len(*l.events) < mostEvents {
-		*l.events = append(*l.events, TraceEvent{now.Time(now), err})
+// noteLocked notes an error for the Tracer, as in TraceEvent.
+func (l *Lock) noteLocked(err error, lost string) {
+	if l.events == nil {
+		return
 	}
+	kept := *l.events
+	*l.events = append(kept[:min(len(kept), mostEvents-1)], TraceEvent{time.Now(), err, lost})
 }

@@ -1,13 +1,18 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"runtime/trace"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/line"
+	"muxlock/pipeline"
 )
 
 // told is what a Tracer was told, in order.
@@ -151,7 +156,37 @@ func TestTheTracerIsToldHowALockWasGot(t *testing.T) {
 		a.take()
 		require.NoError(t, one.Release(t.Context()))
 		require.NotNil(t, <-got)
-		require.Equal(t, "handed over", requireAcquired(t, a, "permit", "name").Got)
+		permit := requireAcquired(t, a, "permit", "name")
+		require.Equal(t, "handed over", permit.Got)
+		require.Equal(t, []int{5, 0, 0}, []int{permit.Granted, permit.Refused, permit.Unknown}, "of the lock that it got, not of the attempt before")
+
+		first := mustAcquireShared(t, e, "name", 0)
+		soon, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
+		defer cancel()
+		writer := goAcquire(soon, e, 0)
+		second := goAcquireShared(ctx, e, 0)
+		require.ErrorIs(t, (<-writer).err, ErrTaken)
+		reader := requireGot(t, second)
+		all := a.take()
+		require.Equal(t, []string{"shared", "joined"}, []string{all[len(all)-1].Kind, all[len(all)-1].Got}, "once the writer had gone")
+		require.Nil(t, e.ReleaseMany(t.Context(), []*Lock{first, reader}))
+	})
+}
+
+func TestVotesAreThoseOfTheErrorOfTheLastAttempt(t *testing.T) {
+	traced(t, func(t *testing.T, e *Engine, s *scripted, a *told, ctx context.Context) {
+		s.set(func() { s.away = true })
+		_ = e.AcquireMany(ctx, []string{"a", "b"}, 0)
+		got := requireAcquired(t, a, "exclusive", "a", "b")
+		require.Equal(t, []int{0, 0, 0, 5, 1}, []int{got.Locks, got.Granted, got.Refused, got.Unknown, got.Attempts})
+		_, err := e.Adopt(ctx, "a", "value", 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.Equal(t, 5, requireAcquired(t, a, "adopted", "a").Unknown)
+		_, err = e.Adopt(ctx, "a", "", 0)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.Zero(t, requireAcquired(t, a, "adopted", "a").Attempts, "nobody was asked")
+		_ = e.AcquireMany(ctx, []string{""}, 0)
+		require.Zero(t, requireAcquired(t, a, "exclusive", "").Attempts)
 	})
 }
 
@@ -229,7 +264,67 @@ func TestAReleaseIsToldWhereItAsksTheMasters(t *testing.T) {
 		require.Equal(t, []any{"released", err, "caller", time.Millisecond}, []any{all[0].what, all[0].Err, all[0].ctx.Value(spanKey{}), all[0].End.Sub(all[0].Begin)})
 		require.ErrorIs(t, lock.Release(ctx), ErrNotHeld)
 		require.Empty(t, a.take())
+
+		again := mustAcquire(t, e, "name", 0)
+		a.take()
+		require.Len(t, e.ReleaseMany(ctx, []*Lock{lock, again}), 2)
+		all = a.take()
+		require.Len(t, all, 1)
+		require.NoError(t, all[0].Err, "it is that of the locks that the masters were asked to release")
 	})
+}
+
+// Whoever finds the loss, and however many renewals failed before.
+func TestEachLossOfAHoldIsAnEvent(t *testing.T) {
+	lossOf := func(t *testing.T, a *told) error {
+		t.Helper()
+		all := a.take()
+		require.Equal(t, "held", all[len(all)-1].what)
+		events := all[len(all)-1].Events
+		require.NotEmpty(t, events)
+		require.LessOrEqual(t, len(events), mostEvents)
+		return events[len(events)-1].Err
+	}
+	traced(t, func(t *testing.T, e *Engine, s *scripted, a *told, ctx context.Context) {
+		require.ErrorIs(t, e.Do(ctx, "name", 0, func(context.Context) error { s.drop("name"); return nil }), ErrNotHeld)
+		require.ErrorIs(t, lossOf(t, a), ErrNotHeld, "its Release found it")
+
+		require.ErrorIs(t, e.Do(ctx, "name", 0, func(ctx context.Context) error {
+			lock, _ := LockFrom(ctx)
+			for range mostEvents + 1 {
+				s.set(func() { s.away = true })
+				time.Sleep(e.cfg.TTL / 2)
+				s.set(func() { s.away = false })
+				time.Sleep(e.cfg.TTL / 2)
+				require.True(t, lock.Valid())
+			}
+			s.drop("name")
+			<-ctx.Done()
+			return nil
+		}), ErrLost)
+		require.ErrorIs(t, lossOf(t, a), ErrLost, "after many failures")
+
+		holding := e.cfg.Tracer.Holding
+		lose := func() { s.drop("name"); time.Sleep(time.Minute) }
+		for _, slow := range []Tracer{
+			{Wants: func(context.Context) bool { lose(); return true }, Holding: holding},
+			{Holding: func(ctx context.Context, t *Traced) (context.Context, func(*Traced)) { lose(); return holding(ctx, t) }},
+		} {
+			e.cfg.Tracer = &slow
+			require.ErrorIs(t, e.Do(ctx, "name", 0, func(ctx context.Context) error { <-ctx.Done(); return nil }), ErrLost)
+			require.ErrorIs(t, lossOf(t, a), ErrLost, "while the tracer was asked, or told that it is held")
+		}
+	})
+}
+
+func TestAnAcquireIsARegionOfTheExecutionTracer(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, trace.Start(&out))
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		require.NoError(t, mustAcquire(t, e, "name", 0).Release(t.Context()))
+	})
+	trace.Stop()
+	require.Contains(t, out.String(), "muxlock: acquire")
 }
 
 // A tracer that does not return delays its caller, and costs nobody a lock.
@@ -273,5 +368,61 @@ func TestAPanicOfTheTracerIsCountedAndGoesNoFurther(t *testing.T) {
 				return ctx, func(*Traced) { panic("held") }
 			},
 		}
+	})
+}
+
+// A place in line: who is in the way is known from the answers, however the lock is got.
+func TestTheTracerIsToldHowALockWasGotInLine(t *testing.T) {
+	passed := func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }
+	free := func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(time.Minute)) }
+	for how, answers := range map[string]func(int, pipeline.Request) []pipeline.Answer{"passed on": passed, "asked": free} {
+		a := &told{}
+		standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			time.Sleep(time.Second)
+			for m := range 3 {
+				l.hears(m, grantedFor(time.Minute))
+			}
+			requireGot(t, got)
+			one := a.take()[0]
+			require.Equal(t, how, one.Got)
+			require.LessOrEqual(t, one.Granted+one.Refused+one.Unknown, 5)
+			if how == "passed on" {
+				require.Equal(t, []any{"other", 1}, []any{one.Holder, one.InLine})
+			}
+		}, func(c *Config) { c.Tracer = a.tracer() })
+	}
+}
+
+// The next place begins with what the one before saw.
+func TestWhoHasTheNameIsKnownFromPlaceToPlace(t *testing.T) {
+	a := &told{}
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		answers := all(inLineBehind(ours))
+		switch n {
+		case 2:
+			answers[4] = pipeline.Answer{Kind: line.Missing}
+		case 3: // of the next place: nobody answers
+			return all(pipeline.Answer{})
+		}
+		return answers
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(time.Second)
+		require.Equal(t, 3, l.asked())
+	}, func(c *Config) { c.Tracer = a.tracer() })
+	require.Equal(t, []any{"other", 1}, []any{a.all[0].Holder, a.all[0].InLine})
+}
+
+// It is found out when the Tracer is told.
+func TestALockThatWasLostByTheEndOfItsAcquireIsOne(t *testing.T) {
+	traced(t, func(t *testing.T, e *Engine, s *scripted, a *told, ctx context.Context) {
+		lock := mustAcquire(t, e, "name", time.Second)
+		time.Sleep(time.Minute)
+		a.take()
+		c := contender{e: e}
+		require.True(t, c.traces(ctx))
+		c.told(ctx, []string{"name"}, nil, lock)
+		got := requireAcquired(t, a, "exclusive", "name")
+		require.Equal(t, []any{1, "asked"}, []any{got.Locks, got.Got})
 	})
 }

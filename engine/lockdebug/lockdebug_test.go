@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -94,9 +96,9 @@ func TestThePageShowsWhatAProcessHoldsWantsAndHasLost(t *testing.T) {
 		permits = append(permits, permit)
 	}
 	all.Go(func() { _, _ = locks.AcquirePermit(waits, "mail", 3, 0) })
-	await.True(t, func() bool { return len(pageOf(t, h).Waited) == 2 && pageOf(t, h).Waited[1].Waiting == 1 })
+	await.Equal(t, 2, func() any { return len(pageOf(t, h).Waited) })
 	mail := pageOf(t, h).Waited[1]
-	require.Equal(t, []any{"mail", "permit", true}, []any{mail.Name, mail.Kind, mail.Asks})
+	require.Equal(t, []any{"mail", "permit", true, true, 0}, []any{mail.Name, mail.Kind, mail.Asks, mail.Here, mail.Waiting})
 	require.WithinDuration(t, time.Now(), mail.Since, time.Minute)
 
 	stop()
@@ -117,7 +119,7 @@ func TestNamesAreShownAndNeverInterpreted(t *testing.T) {
 		require.NoError(t, err)
 		text := get(t, h, "/", "text/html; charset=utf-8")
 		require.NotContains(t, text, "<script")
-		require.Equal(t, shown(name), pageOf(t, h).Held[0].Name)
+		require.Equal(t, inside.Shown(name), pageOf(t, h).Held[0].Name)
 		require.NoError(t, lock.Release(t.Context()))
 	}
 	require.Contains(t, get(t, h, "/", "text/html; charset=utf-8"), "&lt;script&gt;")
@@ -172,6 +174,30 @@ func TestManyMayAskAtOnce(t *testing.T) {
 	workers.Wait()
 	http.DefaultClient.CloseIdleConnections()
 	require.Zero(t, locks.Stats().Lost)
+}
+
+func TestRequestsThatComeAtOnceShareASnapshot(t *testing.T) {
+	locks := enginetest.New(t, engine.Config{}).Engine
+	snapshots := atomic.Int64{}
+	synctest.Test(t, func(t *testing.T) {
+		goOn, of := make(chan struct{}), inside.Of
+		defer func() { inside.Of = of }()
+		inside.Of = func(e any) inside.Engine {
+			snapshots.Add(1)
+			<-goOn
+			return of(e)
+		}
+		h, want := Handler(locks), 0
+		for want = range 100 {
+			go get(t, h, "/?format=json", "application/json")
+		}
+		synctest.Wait()
+		require.EqualValues(t, 1, snapshots.Load(), "%d asked", want+1)
+		close(goOn)
+		synctest.Wait()
+		get(t, h, "/?format=json", "application/json")
+		require.EqualValues(t, 2, snapshots.Load(), "none is kept")
+	})
 }
 
 func TestOtherRequestsAreRefused(t *testing.T) {

@@ -3,6 +3,7 @@ package lockotel
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -45,10 +46,11 @@ func (t tracing) start(ctx context.Context, span string, of *engine.Traced) (con
 	return t.tracer.Start(ctx, span, trace.WithSpanKind(trace.SpanKindInternal), trace.WithTimestamp(of.Begin))
 }
 
-// wants reports whether ctx has a span that is recorded, or none. Under a span that is not sampled none is made.
+// wants reports whether ctx has a span that is sampled, or none. Under a span that is not sampled none is made.
 func (t tracing) wants(ctx context.Context) bool {
 	span := trace.SpanFromContext(ctx)
-	return span.IsRecording() || !span.SpanContext().IsValid()
+	of := span.SpanContext()
+	return span.IsRecording() || of.IsSampled() || !of.IsValid()
 }
 
 func (t tracing) acquired(ctx context.Context, of *engine.Traced) {
@@ -62,7 +64,7 @@ func (t tracing) acquired(ctx context.Context, of *engine.Traced) {
 		}
 		var unanswered []string
 		for _, m := range of.Causes {
-			unanswered = append(unanswered, m.Master)
+			unanswered = append(unanswered, strings.ToValidUTF8(m.Master, "?"))
 		}
 		if unanswered != nil {
 			all = append(all, attribute.StringSlice("muxlock.unanswered", unanswered))
@@ -112,7 +114,7 @@ func (t tracing) common(of *engine.Traced) []attribute.KeyValue {
 	case len(of.Names) > 1:
 		all = append(all, attribute.Int("muxlock.names", len(of.Names)))
 	case t.name != nil && len(of.Names) == 1:
-		all = append(all, attribute.String("muxlock.name", t.name(of.Names[0])))
+		all = append(all, attribute.String("muxlock.name", strings.ToValidUTF8(t.name(of.Names[0]), "?")))
 	}
 	return all
 }

@@ -52,6 +52,9 @@ func TestAnAcquireIsASpanOfItsCallersTrace(t *testing.T) {
 		{engine.Traced{Names: []string{"a"}, Kind: "shared", Attempts: 4, Refused: 3, Holder: "pod-7", InLine: 2, Err: fmt.Errorf("%w; %w", taken, context.Canceled)}, codes.Unset, votes("0", "3", "0", map[string]string{
 			"muxlock.kind": "shared", "muxlock.name": "class of a", "muxlock.outcome": "taken", "error.type": "taken", "muxlock.attempts": "4", "muxlock.locks": "0", "muxlock.holder": "pod-7", "muxlock.in_line": "2",
 		})},
+		{engine.Traced{Names: []string{"\xff"}, Kind: "exclusive", Locks: 1}, codes.Unset, votes("0", "0", "0", map[string]string{ // OTLP has no other text than UTF-8
+			"muxlock.kind": "exclusive", "muxlock.name": "class of ?", "muxlock.outcome": "acquired", "muxlock.attempts": "0", "muxlock.locks": "1",
+		})},
 		{engine.Traced{Names: []string{"a", "b"}, Kind: "set", Attempts: 1, Unknown: 2, Causes: []engine.MasterError{{Master: "b:1"}, {Master: "c:1"}}, Err: denied}, codes.Error, votes("0", "0", "2", map[string]string{
 			"muxlock.kind": "set", "muxlock.names": "2", "muxlock.outcome": "no_quorum", "error.type": "no_quorum", "muxlock.attempts": "1", "muxlock.locks": "0", "muxlock.unanswered": `["b:1","c:1"]`,
 		})},
@@ -95,5 +98,18 @@ func TestAHoldHasEventsAndIsTheParentOfWhatItsFunctionTraces(t *testing.T) {
 	tracer, exported = spans(t, sdk.WithSampler(sdk.NeverSample()))
 	_, ended = NewTracer(tracer, TraceOptions{}).Holding(t.Context(), of)
 	require.Nil(t, ended, "the engine need not keep events")
+	require.Empty(t, exported.GetSpans())
+}
+
+func TestARequestOfAnotherServiceIsSampledAsItSays(t *testing.T) {
+	tracer, exported := spans(t)
+	engineTracer := NewTracer(tracer, TraceOptions{})
+	for flags, want := range map[trace.TraceFlags]bool{trace.FlagsSampled: true, 0: false} {
+		from := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: flags, Remote: true})
+		require.Equal(t, want, engineTracer.Wants(trace.ContextWithRemoteSpanContext(t.Context(), from)), "it has no span of its own here")
+	}
+	ctx, _ := tracer.Start(t.Context(), "request")
+	require.True(t, engineTracer.Wants(ctx))
+	require.True(t, engineTracer.Wants(t.Context()), "the sampler decides")
 	require.Empty(t, exported.GetSpans())
 }

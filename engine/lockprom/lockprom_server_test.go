@@ -114,6 +114,17 @@ func TestAScrapeHasWhatTheEngineDid(t *testing.T) {
 	}
 }
 
+// Prometheus takes no other bytes in a label than UTF-8, and no two series with the same.
+func TestHotNamesThatAreNoTextAreToldApart(t *testing.T) {
+	registry, m := prometheus.NewPedanticRegistry(), New(Options{HotNames: 64})
+	registry.MustRegister(m)
+	locks := open(t, redistest.Masters(t, 1), m)
+	for _, name := range []string{"\xff", "\xfe", `"\xfe"`, "?"} {
+		require.NoError(t, locks.Do(t.Context(), name, 20*time.Second, func(context.Context) error { return nil }))
+	}
+	require.Len(t, scrape(t, registry)["muxlock_hot_acquired"].Metric, 4)
+}
+
 func TestMastersAreLabelledByAddress(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	registry, m := prometheus.NewRegistry(), New(Options{})

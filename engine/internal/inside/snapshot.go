@@ -1,6 +1,20 @@
 package inside
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"muxlock/internal/token"
+)
+
+// Shown returns a name as people can read it, and Prometheus: no two names are the same.
+func Shown(name string) string {
+	if token.Printable(name) && !strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return strconv.Quote(name)
+}
 
 // A Snapshot is what a process holds, wants and has lost, as package lockdebug shows it.
 type Snapshot struct {
@@ -29,11 +43,11 @@ type Held struct {
 // Waited is a name that goroutines of this process wait for.
 type Waited struct {
 	Name    string    `json:"name"`
-	Kind    string    `json:"kind,omitempty"` // of who waits longest
-	Waiting int       `json:"waiting"`        // behind others of this process
-	Since   time.Time `json:"since,omitzero"` // of who waits longest
-	Asks    bool      `json:"asks_masters"`   // one asks the masters, or stands in line there
-	Here    bool      `json:"held_here"`
+	Kind    string    `json:"kind"`         // of who waits longest
+	Waiting int       `json:"waiting"`      // behind others of this process
+	Since   time.Time `json:"since"`        // when who waits longest began
+	Asks    bool      `json:"asks_masters"` // one more asks the masters, or stands in line there
+	Here    bool      `json:"held_here"`    // maybe as one of several permits
 }
 
 // Lost is a loss.

@@ -83,7 +83,8 @@ func StatsOf(locks *engine.Engine, hot int) Source {
 
 // One returns a Source with one value of each instrument.
 func One(hot int) Source {
-	s := Source{Stats: engine.Stats{Masters: make([]engine.MasterStats, 1)}}
+	by := map[string]map[string]uint64{"": {"": 0}}
+	s := Source{Stats: engine.Stats{LostBy: by, FailedBy: by, Masters: make([]engine.MasterStats, 1)}}
 	if hot > 0 {
 		s.ByWait, s.ByAcquires = make([]engine.HotName, 1), make([]engine.HotName, 1)
 	}
@@ -111,12 +112,11 @@ func Each(s Source, put func(i Instrument, value float64, labels ...string)) {
 	locks("exclusive", s.Acquired-s.AcquiredShared-s.AcquiredPermits, s.Held-s.HeldShared-s.HeldPermits)
 	locks("shared", s.AcquiredShared, s.HeldShared)
 	locks("permit", s.AcquiredPermits, s.HeldPermits)
-	by := func(name, unit, help, label string, all map[[2]string]uint64) {
-		if len(all) == 0 { // they are described before there is an engine
-			all = map[[2]string]uint64{{}: 0}
-		}
-		for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
-			put(Instrument{name, unit, help, Counter, []string{"kind", label}}, float64(all[key]), key[0], key[1])
+	by := func(name, unit, help, label string, all map[string]map[string]uint64) {
+		for _, kind := range slices.Sorted(maps.Keys(all)) {
+			for _, why := range slices.Sorted(maps.Keys(all[kind])) {
+				put(Instrument{name, unit, help, Counter, []string{"kind", label}}, float64(all[kind][why]), kind, why)
+			}
 		}
 	}
 	by("muxlock.lost", "{lock}", "Locks lost while they were held, also those that their Release found gone: work may go on unprotected. Alert on it, but not on closed: the engine was.", "cause", s.LostBy)
@@ -144,11 +144,11 @@ func Each(s Source, put func(i Instrument, value float64, labels ...string)) {
 	}
 	for _, n := range s.ByWait {
 		put(Instrument{"muxlock.hot.waited", "s", "Time that callers of this process waited for the name in the last five to ten minutes, together.", Gauge, []string{"name"}},
-			n.Waited.Seconds(), strings.ToValidUTF8(n.Name, "?"))
+			n.Waited.Seconds(), inside.Shown(n.Name))
 	}
 	for _, n := range s.ByAcquires {
 		put(Instrument{"muxlock.hot.acquired", "{lock}", "Locks of the name that this process acquired in the last five to ten minutes.", Gauge, []string{"name"}},
-			float64(n.Acquires), strings.ToValidUTF8(n.Name, "?"))
+			float64(n.Acquires), inside.Shown(n.Name))
 	}
 }
 

@@ -42,8 +42,8 @@ func TestEveryFieldOfStatsIsExported(t *testing.T) {
 			*v = !*v
 		case *string:
 			*v += "0"
-		case *map[[2]string]uint64:
-			*v = map[[2]string]uint64{{"shared", "expired"}: 1}
+		case *map[string]map[string]uint64:
+			*v = map[string]map[string]uint64{"shared": {"expired": 1}}
 		default:
 			value.Set(reflect.ValueOf(1).Convert(value.Type()))
 		}

@@ -489,7 +489,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lock runs out while the Tracer is told of it", file: "engine/trace.go",
-		old: "if l != nil && l.KeepAlive(0) == nil {", new: "if l != nil && l.Valid() {",
+		old: "if l.KeepAlive(0) == nil {", new: "if l.Valid() {",
 		tests: "engine TestABlockedTracerCostsNoLockAndDelaysNobodyElse",
 	},
 	{
@@ -514,7 +514,7 @@ var engines = []fault{
 	},
 	{
 		what: "a name that takes over a count is not said to have others' in it", file: "engine/internal/hot/sketch.go",
-		old: "s.counts[i].Name, s.counts[i].Over = name, s.counts[i].N", new: "s.counts[i].Name = name",
+		old: "s.counts[i].Over = i, name, s.counts[i].N", new: "s.counts[i].Over = i, name, 0",
 		tests: "engine/internal/hot TestCountsAreNeverTooLowNorHigherThanTheySay",
 	},
 	{
