@@ -6,12 +6,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -104,5 +104,5 @@ func TestAKilledRunLeavesNoFileThatLooksWholeAndNoProcess(t *testing.T) {
 	r.cmd.Wait()
 	require.NoFileExists(t, name)
 	require.FileExists(t, name+".partial")
-	require.Eventually(t, r.serversGone, 20*time.Second, time.Millisecond)
+	await.True(t, r.serversGone)
 }

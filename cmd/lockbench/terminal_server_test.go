@@ -9,10 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/await"
 )
 
 // onPty starts lockbench with its standard error on a terminal of 80 columns. seen returns the text
@@ -56,7 +57,7 @@ func TestOnATerminalTheProgressIsGoneWhenTheRunIsOver(t *testing.T) {
 	for _, interrupt := range []bool{false, true} {
 		duration := map[bool]string{false: "4s", true: "1m"}[interrupt]
 		cmd, seen, ended := onPty(t, "run", "--impl", "noop", "--embedded", "1", "--workers", "2", "--hold", "1ms", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
-		require.Eventually(t, func() bool { return strings.Contains(seen(), "cycles/s  p99 ") }, 20*time.Second, 10*time.Millisecond)
+		await.True(t, func() bool { return strings.Contains(seen(), "cycles/s  p99 ") })
 		if interrupt {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
