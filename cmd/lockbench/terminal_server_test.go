@@ -76,27 +76,24 @@ func TestAnErrorOnATerminalBreaksBetweenWords(t *testing.T) {
 	require.Regexp(t, `(?m)^  .*rate *\r$`, seen())
 }
 
-// shown returns what lockbench writes to a terminal.
-func shown(t *testing.T, args ...string) string {
+func TestAResultIsTextOnATerminalWithHints(t *testing.T) {
+	kept := keep(t, steady, "run --workers 1")
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)
 	defer ours.Close()
-	cmd := exec.Command(program(t), args...)
-	cmd.Stdout = theirs
-	require.NoError(t, cmd.Start())
+	text := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
+		text <- string(all)
+	}()
+	stderr, code := into(t, theirs, nil, "report", kept)
 	theirs.Close()
-	text, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
-	cmd.Wait()
-	return string(text)
-}
-
-func TestAResultIsTextOnATerminalWithHints(t *testing.T) {
-	t.Parallel()
-	kept := keep(t, words("run --embedded 1 --impl noop --workers 1 --duration 100ms --warmup 0s")...)
-	piped, _, _ := lockbench(t, "report", kept)
+	require.Zero(t, code, stderr)
+	shown := <-text
+	piped, _, _ := within(t, nil, "report", kept)
 	require.Contains(t, piped, "closed loop")
 	for _, hint := range []string{"next: lockbench compare", "--rate shows it"} {
 		require.NotContains(t, piped, hint)
-		require.Contains(t, shown(t, "report", kept), hint)
+		require.Contains(t, shown, hint)
 	}
 }
