@@ -108,11 +108,7 @@ func (c commands) root() *cobra.Command {
 	for _, load := range c.loads() {
 		cmd.AddCommand(load(&plan.Flags{}))
 	}
-	cmd.AddCommand(
-		adviseCommand(&adviseFlags{open: c.open}),
-		reportCommand(),
-		c.masters(),
-	)
+	cmd.AddCommand(adviseCommand(&adviseFlags{open: c.open}), reportCommand(), c.masters())
 	return cmd
 }
 
