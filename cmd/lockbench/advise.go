@@ -34,6 +34,7 @@ type adviseFlags struct {
 	from string     // a file of engine.Measurements
 	hold bench.Span
 	ask  sizing.Ask
+	open session.Opener
 }
 
 // measuredBy are the flags that describe a measurement.
@@ -132,7 +133,7 @@ func (f *adviseFlags) measure(cmd *cobra.Command) (*result.Document, error) {
 	}
 	ctx := cmd.Context()
 	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Warmup+p.Duration)
-	doc, err := session.Measure(ctx, p, cmd.ErrOrStderr(), nil)
+	doc, err := f.open.Measure(ctx, p, cmd.ErrOrStderr(), nil)
 	if doc == nil || len(doc.Results) == 0 {
 		return nil, interruptedOr(ctx, err)
 	}

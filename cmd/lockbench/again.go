@@ -8,15 +8,15 @@ import (
 )
 
 // loads are the commands with a load, by name. Their flags have the values in a plan.Flags.
-func loads() map[string]func(*plan.Flags) *cobra.Command {
-	return map[string]func(*plan.Flags) *cobra.Command{"run": runCommand, "compare": compareCommand, "sweep": sweepCommand, "chaos": chaosCommand}
+func (c commands) loads() map[string]func(*plan.Flags) *cobra.Command {
+	return map[string]func(*plan.Flags) *cobra.Command{"run": c.run, "compare": c.compare, "sweep": c.sweep, "chaos": c.chaos}
 }
 
 // again returns the command that makes such a document again. It is two commands, a line each, for an advice on an earlier
 // run.
 func again(doc result.Document) string {
 	var line string
-	if command, is := loads()[doc.Config.Command]; is {
+	if command, is := (commands{}).loads()[doc.Config.Command]; is {
 		var f plan.Flags
 		fs := command(&f).Flags()
 		f.Settings = doc.Config.Settings

@@ -36,7 +36,7 @@ const (
 // chaosFlags are some flags of a load, with other defaults, and those of the faults.
 type chaosFlags struct{ *plan.Flags }
 
-func chaosCommand(load *plan.Flags) *cobra.Command {
+func (c commands) chaos(load *plan.Flags) *cobra.Command {
 	f := chaosFlags{load}
 	cmd := &cobra.Command{
 		Use:   "chaos",
@@ -71,7 +71,7 @@ that is killed did is not counted, but its holds are audited, and in the history
 				return err
 			}
 			says := fmt.Sprintf("chaos: seed %d draws %d faults", p.Seed, len(p.Faults))
-			return execute(cmd, p, procedure{says: says, complete: func(doc *result.Document) (err error) {
+			return c.execute(cmd, p, procedure{says: says, complete: func(doc *result.Document) (err error) {
 				for _, r := range doc.Results {
 					if r.Safety.Violated() {
 						err = errors.Join(err, writeHistory(p.Settings.History, r))

@@ -105,15 +105,6 @@ func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
 	require.Equal(t, r.Kept.Stopped, r.Kept.Lost, "the machine may be busy")
 }
 
-func TestChaosThatSawAFewHoldsFoundOutNothing(t *testing.T) {
-	t.Parallel()
-	redistest.NeedServer(t)
-	_, stderr, code := lockbench(t, words("chaos --local 1 --procs 1 --workers 1 --keys 1 --hold 100ms --fencing=false --faults delay --duration 2s -q --history "+
-		filepath.Join(t.TempDir(), "history.ndjson"))...)
-	require.Equal(t, exitNotValid, code, stderr)
-	require.Contains(t, stderr, "are no base for an audit")
-}
-
 func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 	t.Parallel()
 	for op, allFenced := range map[string]bool{"read-write:80": false, "permit:3": true} { // readers have no fence

@@ -13,7 +13,7 @@ import (
 var flagLine = regexp.MustCompile(`^ +(?:-\w, )?--([\w-]+)`)
 
 func TestEveryFlagStandsOnceInTheHelpUnderAHeading(t *testing.T) {
-	for _, cmd := range root().Commands() {
+	for _, cmd := range (commands{}).root().Commands() {
 		if cmd.Hidden || cmd.Name() == "help" {
 			continue
 		}

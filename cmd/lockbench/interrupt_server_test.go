@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -118,5 +118,5 @@ func TestASecondCtrlCLeavesNoServer(t *testing.T) {
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
 	r.cmd.Process.Signal(os.Interrupt) // at any moment
 	r.cmd.Wait()
-	require.Eventually(t, r.serversGone, 20*time.Second, time.Millisecond)
+	await.True(t, r.serversGone)
 }

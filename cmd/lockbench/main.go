@@ -36,6 +36,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/internal/usage"
@@ -54,7 +55,7 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	subprocess.Serve(ctx)
-	cmd, err := root().ExecuteContextC(ctx)
+	cmd, err := commands{session.Open}.root().ExecuteContextC(ctx)
 	code, quiet := exitCode(err)
 	if err != nil && !quiet {
 		said := "lockbench: " + plain(err)
@@ -69,7 +70,10 @@ func main() {
 	os.Exit(code)
 }
 
-func root() *cobra.Command {
+// commands are the program. They make their runs in the sessions of open.
+type commands struct{ open session.Opener }
+
+func (c commands) root() *cobra.Command {
 	var version bool
 	cmd := &cobra.Command{
 		Use:   "lockbench",
@@ -101,14 +105,10 @@ func root() *cobra.Command {
 		return usage.Flag[*pflag.NotExistError](err, names)
 	})
 	groupHelp(cmd)
-	for _, load := range loads() {
+	for _, load := range c.loads() {
 		cmd.AddCommand(load(&plan.Flags{}))
 	}
-	cmd.AddCommand(
-		adviseCommand(&adviseFlags{}),
-		reportCommand(),
-		mastersCommand(),
-	)
+	cmd.AddCommand(adviseCommand(&adviseFlags{open: c.open}), reportCommand(), c.masters())
 	return cmd
 }
 

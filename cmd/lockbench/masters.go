@@ -13,11 +13,10 @@ import (
 
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
-	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/internal/usage"
 )
 
-func mastersCommand() *cobra.Command {
+func (c commands) masters() *cobra.Command {
 	var f plan.Flags
 	var length time.Duration
 	cmd := &cobra.Command{
@@ -30,7 +29,7 @@ them up first: muxlock masters init --new-masters.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
 		Args: usage.NoSuchCommand[*cobra.Command],
-		RunE: func(cmd *cobra.Command, _ []string) error { return serveMasters(cmd, &f, length) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.serveMasters(cmd, &f, length) },
 	}
 	load := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.Declare(load, "muxlock", 1)
@@ -42,7 +41,7 @@ them up first: muxlock masters init --new-masters.`,
 	return cmd
 }
 
-func serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err error) {
+func (c commands) serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err error) {
 	p, err := f.MastersAlone()
 	if err != nil {
 		return err
@@ -57,7 +56,7 @@ func serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err 
 	}
 	p.Masters.Chosen = true // no embedded ones: other processes lock on them
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	s, err := session.Open(ctx, p, log)
+	s, err := c.open(ctx, p, log)
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}

@@ -47,7 +47,7 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	first := doc.Results[0]
 	require.Len(t, first.PerMaster, 2)
 	require.Greater(t, first.PerMaster[1].RTT.P["50"], int64(30*time.Millisecond))
-	require.Greater(t, len(first.Probe.Rows), 20)
+	require.NotEmpty(t, first.Probe.Rows)
 	require.Len(t, first.Probe.Rows[0], 2)
 	require.Len(t, first.Series[0].MasterNs, 2)
 

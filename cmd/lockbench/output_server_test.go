@@ -6,35 +6,31 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
 
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
 func TestAFullDiskIsARunErrorAndLosesNothing(t *testing.T) {
-	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer full.Close()
 	for _, format := range []string{"text", "json", "bench"} {
-		line := words("run --embedded 1 --impl noop --workers 2 --duration 50ms --warmup 0s -o " + format)
-		cmd := exec.Command(program(t), line...)
-		var stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = full, &stderr
-		_ = cmd.Run()
-		require.Equal(t, exitRun, cmd.ProcessState.ExitCode(), format)
-		require.Contains(t, stderr.String(), "no space left on device")
-
-		stdout, log, code := lockbench(t, append(line, "--out", "/dev/full")...)
+		stderr, code := into(t, full, loads(steady).open, "run", "-o", format)
 		require.Equal(t, exitRun, code, format)
-		require.Contains(t, log, "goes to standard output instead")
-		require.Contains(t, stdout, "noop")
+		require.Contains(t, stderr, "no space left on device")
+
+		stdout, stderr, code := within(t, loads(steady).open, "run", "-o", format, "--out", "/dev/full")
+		require.Equal(t, exitRun, code, format)
+		require.Contains(t, stderr, "goes to standard output instead")
+		require.Contains(t, stdout, "muxlock")
 	}
 }
 
@@ -42,7 +38,7 @@ func TestAnEarlierResultStaysWhenTheRunFails(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
 	require.NoError(t, os.WriteFile(name, []byte("earlier"), 0o644))
-	_, stderr, code := lockbench(t, "run", "--masters", "127.0.0.1:1", "--out", name)
+	_, stderr, code := within(t, session.Open, "run", "--masters", "127.0.0.1:1", "--out", name)
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, "master 127.0.0.1:1: ")
 	require.Equal(t, "earlier", read(t, name))
@@ -54,7 +50,7 @@ func TestAPageAndAResultAreTwoFiles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "link")))
 	for _, page := range []string{"/r.json", "/./r.json", "/link/r.json"} {
-		_, stderr, code := lockbench(t, append(words(quick), "--out", dir+"/r.json", "--html", dir+page)...)
+		_, stderr, code := within(t, nil, "run", "--out", dir+"/r.json", "--html", dir+page)
 		require.Equal(t, exitUsage, code, page)
 		require.Contains(t, stderr, "--html and --out name the same file, "+dir+page)
 		require.NoFileExists(t, dir+"/r.json.partial")
@@ -104,5 +100,5 @@ func TestAKilledRunLeavesNoFileThatLooksWholeAndNoProcess(t *testing.T) {
 	r.cmd.Wait()
 	require.NoFileExists(t, name)
 	require.FileExists(t, name+".partial")
-	require.Eventually(t, r.serversGone, 20*time.Second, time.Millisecond)
+	await.True(t, r.serversGone)
 }

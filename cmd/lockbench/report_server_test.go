@@ -17,34 +17,28 @@ import (
 )
 
 func TestAKeptResultBecomesAPage(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
-	kept, beside, made := filepath.Join(dir, "kept.json"), filepath.Join(dir, "beside.html"), filepath.Join(dir, "made.html")
-	_, stderr, code := lockbench(t, "run", "--embedded", "3", "--workers", "2", "--duration", "300ms", "--warmup", "0s", "-o", "json", "--out", kept, "--html", beside)
-	requireMeasured(t, code, stderr)
-
-	stdout, stderr, code := lockbench(t, "report", kept, "--out", made)
-	require.Zero(t, code, stderr)
-	require.Empty(t, stdout)
+	beside, made := filepath.Join(dir, "beside.html"), filepath.Join(dir, "made.html")
+	kept := keep(t, steady, "run --embedded 3 --workers 2 --html "+beside)
+	report := func(args ...string) string {
+		stdout, stderr, code := within(t, nil, append([]string{"report", kept}, args...)...)
+		require.Zero(t, code, stderr)
+		return stdout
+	}
+	require.Empty(t, report("--out", made))
 	require.Equal(t, read(t, beside), read(t, made))
-	require.Contains(t, read(t, made), "lockbench run --embedded 3 --workers 2 --duration 300ms --warmup 0s --seed ")
+	require.Contains(t, read(t, made), "lockbench run --embedded 3 --workers 2 --seed ")
 
-	want, _, code := lockbench(t, "report", kept, "-o", "text")
-	piped, _, _ := lockbench(t, "report", kept)
-	require.Equal(t, want, piped, "into a pipe")
+	want := report("-o", "text")
+	require.Contains(t, want, "3 masters (embedded")
+	require.Equal(t, want, report(), "into a pipe")
 	redirected, err := os.Create(filepath.Join(dir, "redirected.html"))
 	require.NoError(t, err)
 	defer redirected.Close()
-	cmd := exec.Command(program(t), "report", kept)
-	cmd.Stdout = redirected
-	require.NoError(t, cmd.Run())
+	stderr, code := into(t, redirected, nil, "report", kept)
+	require.Zero(t, code, stderr)
 	require.Contains(t, read(t, redirected.Name()), "<!DOCTYPE html>")
-	require.Zero(t, code)
-	require.Contains(t, want, "3 masters (embedded")
-
-	json, _, code := lockbench(t, "report", kept, "-o", "json")
-	require.Zero(t, code)
-	require.JSONEq(t, read(t, kept), json)
+	require.JSONEq(t, read(t, kept), report("-o", "json"))
 }
 
 func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {

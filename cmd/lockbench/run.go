@@ -13,8 +13,8 @@ import (
 	"muxlock/internal/usage"
 )
 
-func runCommand(f *plan.Flags) *cobra.Command {
-	return loadCommand(f, f.Plan, &cobra.Command{
+func (c commands) run(f *plan.Flags) *cobra.Command {
+	return c.load(f, f.Plan, &cobra.Command{
 		Use:   "run",
 		Short: "Load one implementation and show every figure",
 		Example: `  lockbench run --workers 1024
@@ -24,8 +24,8 @@ func runCommand(f *plan.Flags) *cobra.Command {
 	}, "muxlock", 1)
 }
 
-func compareCommand(f *plan.Flags) *cobra.Command {
-	return loadCommand(f, f.Loads, &cobra.Command{
+func (c commands) compare(f *plan.Flags) *cobra.Command {
+	return c.load(f, f.Loads, &cobra.Command{
 		Use:   "compare",
 		Short: "Run implementations in turn and show them side by side",
 		Long: `Run implementations in turn and show them side by side: callers with names of their own, 64 and a lone one, and one name that
@@ -38,15 +38,15 @@ func compareCommand(f *plan.Flags) *cobra.Command {
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,redislock,muxlock-single,raw", 6)
 }
 
-// loadCommand gives a command the flags of a load. The command makes the runs of the plan.
-func loadCommand(f *plan.Flags, made func(string) (*plan.Plan, error), cmd *cobra.Command, impls string, rounds int) *cobra.Command {
+// load gives a command the flags of a load. The command makes the runs of the plan.
+func (c commands) load(f *plan.Flags, made func(string) (*plan.Plan, error), cmd *cobra.Command, impls string, rounds int) *cobra.Command {
 	f.Declare(cmd.Flags(), impls, rounds, formats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		p, err := made(cmd.Name())
 		if err != nil {
 			return err
 		}
-		return execute(cmd, p, procedure{})
+		return c.execute(cmd, p, procedure{})
 	}
 	return cmd
 }
@@ -61,7 +61,7 @@ type procedure struct {
 }
 
 // execute is the common part of all commands with a load: find masters, load, write, judge.
-func execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
+func (c commands) execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
 	out, err := open(cmd, p.Output)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), s.says)
 	}
 	ctx := cmd.Context()
-	doc, runErr := session.Measure(ctx, p, cmd.ErrOrStderr(), s.runs)
+	doc, runErr := c.open.Measure(ctx, p, cmd.ErrOrStderr(), s.runs)
 	if doc == nil || len(doc.Results) == 0 && runErr != nil && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -37,11 +39,14 @@ func TestALeastPrivilegedUserRunsALoad(t *testing.T) {
 	require.Empty(t, doc.Results[0].ErrorSamples)
 }
 
+// A whole run, on servers of the given programs.
 func TestRunPrintsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
-	requireMeasured(t, code, stderr)
+	program, err := redisserver.Binary()
+	require.NoError(t, err)
+	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--server", program, "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
+	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
 	doc := requireFields(t, stdout)
 	require.Len(t, doc["results"], 1)
 	r := doc["results"].([]any)[0].(map[string]any)
@@ -52,17 +57,18 @@ func TestRunPrintsOneJSONDocument(t *testing.T) {
 	config := doc["config"].(map[string]any)
 	require.Equal(t, "local", config["target"])
 	require.Len(t, config["masters"], 3)
+	require.Equal(t, []any{program}, config["servers"], "to repeat it")
 	require.Contains(t, stderr, "cycles/s", "progress")
 }
 
 func TestCompareShowsATableWithARawLoadToo(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := lockbench(t, words("compare --embedded 3 --impl muxlock,redislock,raw --rounds 1 --workers 8 --think 1ms --duration 1s --warmup 20ms")...)
-	requireMeasured(t, code, stderr)
+	stdout, stderr, code := within(t, loads(steady).open, words("compare --embedded 3 --impl muxlock,redislock,raw --rounds 1 --workers 8")...)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "raw: ")
 	require.Contains(t, stdout, "muxlock is, by rounds")
 	require.Contains(t, stdout, "what they do not promise")
 	require.Regexp(t, ` redislock: one server.*\(redislock v[\d.]+, go-redis v9\.\d+\.\d+, pool of \d+ to each master, the client repeats a failed command up to 3 times\)`, flat(stdout))
-	require.Regexp(t, `(?m)^ *raw +\d`, stdout)
+	require.Regexp(t, `(?m)^ *raw +1,000 `, stdout)
 	require.Contains(t, stdout, "SPEED MEANS NOTHING")
 }
 
@@ -73,40 +79,28 @@ func TestARivalThatCannotRunOnTheMastersIsRefusedBeforeAnythingIsMeasured(t *tes
 	require.Equal(t, exitUsage, code)
 	require.Empty(t, stdout)
 	require.Regexp(t, `^lockbench: --impl redsync-goredis cannot run on these masters: .*127\.0\.0\.1:1.*\nSee `, stderr)
-	_, stderr, code = lockbench(t, "run", "--masters", given, "--new-masters", "--duration", "100ms", "--warmup", "0s")
-	requireMeasured(t, code, stderr)
+	measured(t, "run --new-masters --duration 100ms --warmup 0s --masters "+given)
 }
 
 func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {
 	t.Parallel()
 	env := append(os.Environ(), "PATH="+t.TempDir())
-	stdout, stderr, code := lockbenchEnv(t, env, "run", "--duration", "100ms", "--warmup", "20ms")
-	requireMeasured(t, code, stderr)
+	stdout, stderr, _ := lockbenchEnv(t, env, "run", "--duration", "100ms", "--warmup", "20ms")
 	require.Contains(t, stderr, "apt-get install redis-server")
 	require.Contains(t, stdout, "5 masters (embedded")
 
-	_, stderr, code = lockbenchEnv(t, env, "run", "--local", "3")
+	_, stderr, code := lockbenchEnv(t, env, "run", "--local", "3")
 	require.Equal(t, exitRun, code, "asked for, so not replaced")
 	require.Contains(t, stderr, "apt-get install redis-server")
 }
 
-func TestARateThatIsNotMetIsNotValid(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "redislock", "--workers", "1", "--rate", "1M", "--duration", "200ms", "--warmup", "20ms")
-	require.Equal(t, exitNotValid, code, stderr)
-	require.Contains(t, stdout, "NOT VALID redislock: rate not met")
-	require.Contains(t, stderr, "rate not met")
-}
-
 func TestAFewOperationsAreShownButNotValid(t *testing.T) {
-	t.Parallel()
-	redistest.NeedServer(t)
-	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,redislock", "--rounds", "2", "--workers", "1", "--hold", "50ms",
-		"--duration", "1s", "--warmup", "0s")
+	few := with(func(r *bench.Result) { r.Invalidate(bench.ReasonFew, "40 are no base for a p99") })
+	stdout, stderr, code := within(t, few.open, words("compare --impl noop,redislock --rounds 2 --workers 1")...)
 	require.Equal(t, exitNotValid, code, stderr)
-	require.Regexp(t, `NOT VALID redislock: too few operations: \d\d? are no base for a p99, it needs \d+ s more at this pace \(in 2 rounds\)`, flat(stdout))
+	require.Contains(t, flat(stdout), "NOT VALID redislock: too few operations: 40 are no base for a p99 (in 2 rounds)")
 	require.Contains(t, stdout, "reference", "the figures are there all the same")
-	require.Contains(t, stderr, "too few operations")
+	require.Contains(t, stderr, "not valid: noop round 1: too few operations")
 }
 
 func TestFaultsAreBandsInEveryResult(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"muxlock/internal/usage"
 )
 
-func sweepCommand(f *plan.Flags) *cobra.Command {
+func (c commands) sweep(f *plan.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Run setting after setting, or find the highest rate that meets objectives",
@@ -27,14 +27,14 @@ func sweepCommand(f *plan.Flags) *cobra.Command {
 	plan.Declare(cmd.Flags(), plan.OfSweep, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.Params, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; rate with --slo: which rate is the highest that meets every objective? Up from the lowest, three runs each, of at least --duration; then smaller steps below the first that missed")
 	})
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return sweep(cmd, f) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.sweeps(cmd, f) }
 	return cmd
 }
 
-// sweep runs every implementation at every setting, in rounds: a drift of the machine affects all settings alike. A sweep of
+// sweeps runs every implementation at every setting, in rounds: a drift of the machine affects all settings alike. A sweep of
 // rates with objectives makes the runs of each implementation by itself. All runs share the masters of the setting with the
 // most masters.
-func sweep(cmd *cobra.Command, f *plan.Flags) error {
+func (c commands) sweeps(cmd *cobra.Command, f *plan.Flags) error {
 	if len(f.Params) != 1 {
 		return usage.Errorf("sweep needs one --param")
 	}
@@ -64,5 +64,5 @@ func sweep(cmd *cobra.Command, f *plan.Flags) error {
 		doc.Sweep.Highest = search.found
 		return nil
 	}
-	return execute(cmd, p, s)
+	return c.execute(cmd, p, s)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
 )
 
 func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
@@ -44,8 +46,7 @@ func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
 }
 
 func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
-	t.Parallel()
-	doc, stderr := measured(t, "sweep --embedded 1 --param masters=1,3 --impl noop,redislock --rounds 2 --workers 2 --duration 50ms --warmup 0s --seed 5")
+	doc, stderr := made(t, steady, "sweep --param masters=1,3 --impl noop,redislock --rounds 2 --workers 2 --seed 5")
 	require.Contains(t, stderr, "8 runs")
 	require.Contains(t, stderr, "masters=3")
 	var order []string
@@ -66,11 +67,19 @@ func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 }
 
 func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "redislock", "--workers", "1", "--param", "rate=200,1M", "--duration", "200ms", "--warmup", "20ms")
+	unmet := loads(func(impl string, cfg bench.Config) *bench.Result {
+		r := steady(impl, cfg)
+		if cfg.Rate > 200 {
+			r.Invalidate(bench.ReasonRate, "")
+		}
+		return r
+	})
+	stdout, stderr, code := within(t, unmet.open, words("sweep --impl redislock --param rate=200,1M")...)
 	require.Zero(t, code, stderr)
-	require.Regexp(t, `rate +impl +offered/s +cycles/s +response p50`, stdout)
+	require.Regexp(t, `rate +impl +cycles/s +response p50`, stdout)
 	require.Contains(t, stdout, "NOT VALID redislock  rate=1M: rate not met")
+	_, stderr, code = within(t, unmet.open, words("run --impl redislock --rate 1M")...)
+	require.Equal(t, exitNotValid, code, stderr)
 }
 
 func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {

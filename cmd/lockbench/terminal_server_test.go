@@ -9,10 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/await"
 )
 
 // onPty starts lockbench with its standard error on a terminal of 80 columns. seen returns the text
@@ -56,7 +57,7 @@ func TestOnATerminalTheProgressIsGoneWhenTheRunIsOver(t *testing.T) {
 	for _, interrupt := range []bool{false, true} {
 		duration := map[bool]string{false: "4s", true: "1m"}[interrupt]
 		cmd, seen, ended := onPty(t, "run", "--impl", "noop", "--embedded", "1", "--workers", "2", "--hold", "1ms", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
-		require.Eventually(t, func() bool { return strings.Contains(seen(), "cycles/s  p99 ") }, 20*time.Second, 10*time.Millisecond)
+		await.True(t, func() bool { return strings.Contains(seen(), "cycles/s  p99 ") })
 		if interrupt {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
@@ -75,27 +76,24 @@ func TestAnErrorOnATerminalBreaksBetweenWords(t *testing.T) {
 	require.Regexp(t, `(?m)^  .*rate *\r$`, seen())
 }
 
-// shown returns what lockbench writes to a terminal.
-func shown(t *testing.T, args ...string) string {
+func TestAResultIsTextOnATerminalWithHints(t *testing.T) {
+	kept := keep(t, steady, "run --workers 1")
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)
 	defer ours.Close()
-	cmd := exec.Command(program(t), args...)
-	cmd.Stdout = theirs
-	require.NoError(t, cmd.Start())
+	text := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
+		text <- string(all)
+	}()
+	stderr, code := into(t, theirs, nil, "report", kept)
 	theirs.Close()
-	text, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
-	cmd.Wait()
-	return string(text)
-}
-
-func TestAResultIsTextOnATerminalWithHints(t *testing.T) {
-	t.Parallel()
-	kept := keep(t, words("run --embedded 1 --impl noop --workers 1 --duration 100ms --warmup 0s")...)
-	piped, _, _ := lockbench(t, "report", kept)
+	require.Zero(t, code, stderr)
+	shown := <-text
+	piped, _, _ := within(t, nil, "report", kept)
 	require.Contains(t, piped, "closed loop")
 	for _, hint := range []string{"next: lockbench compare", "--rate shows it"} {
 		require.NotContains(t, piped, hint)
-		require.Contains(t, shown(t, "report", kept), hint)
+		require.Contains(t, shown, hint)
 	}
 }

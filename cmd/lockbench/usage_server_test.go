@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/session"
 )
 
 func TestUsageErrorsSpeakOfFlagsOnly(t *testing.T) {
@@ -175,17 +175,11 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	t.Setenv("TMPDIR", tmp)     // where servers would put their data,
 	t.Setenv("PATH", "/no/bin") // and lockbench not find them and say so
 	for line, want := range lines {
-		var out, log bytes.Buffer
-		cmd := root()
-		cmd.SetArgs(patient(words(line)))
-		cmd.SetOut(&out)
-		cmd.SetErr(&log)
-		err := cmd.ExecuteContext(t.Context())
-		code, _ := exitCode(err)
-		require.Equal(t, exitUsage, code, "%s: %v", line, err)
-		require.Empty(t, out.String(), line)
-		require.Empty(t, log.String(), line)
-		require.Contains(t, "lockbench: "+plain(err), want, line)
+		stdout, stderr, code := within(t, session.Open, patient(words(line))...)
+		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
+		require.Empty(t, stdout, line)
+		require.Regexp(t, "^lockbench: ", stderr, "nothing before it")
+		require.Contains(t, stderr, want, line)
 	}
 	left, err := os.ReadDir(tmp)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/wire"
 )
@@ -54,7 +55,7 @@ func TestAMasterThatIsFullGrantsNothingAndOneThatDeniesWritesNothingAlsoInScript
 	} {
 		masters, end := begin(t, 1, c.fault)
 		m, refused := masters[0], strings.Fields(c.refused)
-		eventually(t, c.fault, func() bool { return says(t, m, refused...) != "" })
+		await.True(t, func() bool { return says(t, m, refused...) != "" }, c.fault)
 		require.Contains(t, says(t, m, refused...), c.reason)
 		require.Empty(t, says(t, m, c.allowed, m.Addr()))
 		end()
@@ -67,7 +68,7 @@ func TestAReplicaHasTheDataOfTheNextMasterAndIsAMasterAgain(t *testing.T) {
 	masters, end := begin(t, 2, "replica:2@0s-30s")
 	m, other := masters[1], masters[0].Addr()
 	runID := field(t, m, "run_id")
-	eventually(t, "copied", func() bool { return fmt.Sprint(redistest.Command(t, m, "GET", other)) == "before" })
+	await.Equal(t, "before", func() any { return redistest.Command(t, m, "GET", other) }, "copied")
 	require.Contains(t, says(t, m, "SET", "x", "1"), "READONLY")
 	end()
 	require.Empty(t, says(t, m, "SET", "x", "1"))
@@ -79,7 +80,7 @@ func TestARollbackForgetsWhatWasWrittenSinceItBegan(t *testing.T) {
 	t.Parallel()
 	masters, end := begin(t, 1, "rollback:1@0s-30s")
 	m := masters[0]
-	eventually(t, "saved", func() bool { return field(t, m, "rdb_changes_since_last_save") == "0" })
+	await.Equal(t, "0", func() any { return field(t, m, "rdb_changes_since_last_save") }, "saved")
 	pid := m.PID()
 	redistest.Command(t, m, "SET", "meanwhile", "1")
 	end()
@@ -119,7 +120,7 @@ func TestClientsArePausedForAWhileAndReplaced(t *testing.T) {
 	require.NoError(t, err)
 	var c clients
 	end := rig.Begin(time.Now(), &c)
-	eventually(t, "begun", func() bool { return len(c.all()) == 4 })
+	await.Equal(t, 4, func() any { return len(c.all()) }, "begun")
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 3)

@@ -11,6 +11,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/wire"
 )
@@ -42,18 +43,13 @@ func rigOf(t *testing.T, servers int, texts ...string) (*faults.Rig, []*redisser
 	return rig, masters
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	require.Eventually(t, is, 20*time.Second, time.Millisecond, what)
-}
-
 func TestAStopWithoutTimesBeginsASecondBeforeTheMeasuredTimeAndEndsWithTheRun(t *testing.T) {
 	rig, servers := rigOf(t, 2, "stop:2")
 	require.Equal(t, redistest.Addrs(servers), rig.Addrs())
 	for range 2 {
 		require.True(t, responsive(servers[1].Addr()))
 		end := rig.Begin(time.Now().Add(time.Second+50*time.Millisecond), nil) // stops after 50 ms
-		eventually(t, "stopped", func() bool { return unresponsive(servers[1].Addr()) })
+		await.True(t, func() bool { return unresponsive(servers[1].Addr()) }, "stopped")
 		require.True(t, responsive(servers[0].Addr()))
 		bands, err := end()
 		require.NoError(t, err)
@@ -88,7 +84,7 @@ func TestFaultsComeAndGoInTheirTimeAndEndWithTheRun(t *testing.T) {
 	end := rig.Begin(time.Now(), nil)
 	all := func(what string, is func(addr string) bool) {
 		for _, addr := range addrs {
-			eventually(t, what, func() bool { return is(addr) })
+			await.True(t, func() bool { return is(addr) }, what)
 		}
 	}
 	all("unresponsive", unresponsive) // late by more than that, too
@@ -115,8 +111,8 @@ func TestEventsHaveNoLength(t *testing.T) {
 	}
 	pid := servers[0].PID()
 	end := rig.Begin(time.Now(), nil)
-	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && responsive(servers[0].Addr()) })
-	eventually(t, "emptied", func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil })
+	await.True(t, func() bool { return servers[0].PID() != pid && responsive(servers[0].Addr()) }, "restarted")
+	await.True(t, func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil }, "emptied")
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 2)

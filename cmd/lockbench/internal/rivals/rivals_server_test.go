@@ -19,6 +19,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
@@ -91,7 +92,7 @@ func TestEveryRivalExcludesAndReleases(t *testing.T) {
 		for where, o := range map[string]rivals.Options{"servers": {Masters: redistest.Addrs(servers)}, "embedded": {Masters: set.Addrs, NoTracking: true}} {
 			t.Run(impl.Name+" on "+where, func(t *testing.T) {
 				require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "excl-"+impl.Name))
-				require.Eventually(t, func() bool { return len(redistest.Keys(t, servers...)) == 0 }, 20*time.Second, 5*time.Millisecond, "no key stays")
+				await.Equal(t, 0, func() any { return len(redistest.Keys(t, servers...)) }, "no key stays")
 			})
 		}
 	}
@@ -160,7 +161,7 @@ func TestEachNameLiesInOneGroupOfMasters(t *testing.T) {
 		_, err := one.Acquire(t.Context(), fmt.Sprint("name", i), ttl)
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { return keys(servers...) == 16*3 }, 20*time.Second, time.Millisecond, "on three masters each")
+	await.Equal(t, 16*3, func() any { return keys(servers...) }, "on three masters each")
 	require.Zero(t, keys(servers[:3]...)%3)
 	require.NotZero(t, keys(servers[:3]...))
 	require.NotZero(t, keys(servers[3:]...))

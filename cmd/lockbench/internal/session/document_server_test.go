@@ -63,7 +63,7 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 	p, err := f.Sweep("sweep", workers)
 	require.NoError(t, err)
 
-	doc, err := Measure(t.Context(), p, io.Discard, func(_ context.Context, s *Session) error {
+	doc, err := Opener(Open).Measure(t.Context(), p, io.Discard, func(_ context.Context, s *Session) error {
 		for _, one := range p.All() {
 			s.Targets(one)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/probe"
 )
@@ -74,7 +75,7 @@ func (s *Session) Run(ctx context.Context, t Target, round int) (res *bench.Resu
 	}
 	r, err := t.Open(ctx)
 	if err == nil {
-		res, err = s.rigged(ctx, t, r, cfg)
+		res, err = r.Run(ctx, cfg)
 		err = errors.Join(err, r.Close())
 	}
 	if place(res); res != nil {
@@ -89,15 +90,21 @@ func (s *Session) Run(ctx context.Context, t Target, round int) (res *bench.Resu
 	return res, err
 }
 
-// rigged runs a target with the rig's faults and with probes, and adds both to the result. Probes go through the
+// rigged has the rig's faults and probes beside its load, and adds both to the result. Probes go through the
 // same proxies as the locks. Opening and closing meet no faults.
-func (s *Session) rigged(ctx context.Context, t Target, r Runner, cfg bench.Config) (*bench.Result, error) {
-	p := &t.plan
+type rigged struct {
+	Runner
+	on   *Session
+	plan *plan.Plan
+}
+
+func (r rigged) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+	p := r.plan
 	prober := &probe.Prober{} // without masters
 	opts := probe.Options{Every: p.ProbeEvery, Timeout: cmp.Or(5*p.MasterTimeout, time.Second)}
 	if opts.Every > 0 {
 		var err error
-		if prober, err = probe.Open(ctx, s.Addrs[:p.Masters.Count], opts); err != nil {
+		if prober, err = probe.Open(ctx, r.on.Addrs[:p.Masters.Count], opts); err != nil {
 			return nil, err
 		}
 	}
@@ -105,14 +112,14 @@ func (s *Session) rigged(ctx context.Context, t Target, r Runner, cfg bench.Conf
 	cfg.Outages = p.Outages()
 	cfg.Begin = func(at time.Time) {
 		if len(p.Faults) > 0 {
-			clients, _ := r.(faults.Clients) // a load in this process has none
-			end = s.rig.Begin(at.Add(cfg.Warmup), clients)
+			clients, _ := r.Runner.(faults.Clients) // a load in this process has none
+			end = r.on.rig.Begin(at.Add(cfg.Warmup), clients)
 		}
 		if opts.Every > 0 {
 			prober.Start(ctx, at.Add(cfg.Warmup), cfg.Duration)
 		}
 	}
-	res, err := r.Run(ctx, cfg)
+	res, err := r.Runner.Run(ctx, cfg)
 	report := prober.Stop()
 	bands, faultErr := end()
 	if res != nil {

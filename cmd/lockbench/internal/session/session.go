@@ -29,18 +29,28 @@ type Session struct {
 	Set     *masters.Set
 	Addrs   []string        // of the masters, or of proxies in front of them
 	Results []*bench.Result // of all runs, in their order
+	connect Connect
 	rig     *faults.Rig
 	clients map[string]result.Client // by implementation
 	show    func(bench.Progress)     // may be nil
 }
 
-// Open finds or starts the masters of a plan, and prepares its faults.
+// New makes a session on masters that have no faults.
+func New(set *masters.Set, connect Connect) *Session {
+	return &Session{Set: set, Addrs: set.Addrs, connect: connect, rig: &faults.Rig{}, clients: map[string]result.Client{}}
+}
+
+// Opener makes the session of a plan, with its faults.
+type Opener func(ctx context.Context, p *plan.Plan, log io.Writer) (*Session, error)
+
+// Open finds or starts the masters of a plan.
 func Open(ctx context.Context, p *plan.Plan, log io.Writer) (*Session, error) {
 	set, err := start(ctx, p, log)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Set: set, Addrs: set.Addrs, rig: &faults.Rig{}, clients: map[string]result.Client{}}
+	s := New(set, nil)
+	s.connect = s.real
 	if len(p.Faults) > 0 {
 		if s.rig, err = faults.NewRig(p.Faults, set.Servers); err != nil {
 			return nil, errors.Join(err, set.Close())
@@ -81,8 +91,8 @@ type Runs func(context.Context, *Session) error
 
 // Measure opens a session, makes the runs and closes it. The document has the results so far, also
 // with an error. It is nil if no run could begin.
-func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *result.Document, err error) {
-	s, err := Open(ctx, p, log)
+func (open Opener) Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *result.Document, err error) {
+	s, err := open(ctx, p, log)
 	if err != nil {
 		return nil, err
 	}

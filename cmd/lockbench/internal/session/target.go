@@ -21,7 +21,6 @@ type Target struct {
 	Setting map[string]string                     // its difference to other targets, for Result.Setting
 	Open    func(context.Context) (Runner, error) // connects it
 	ours    bool                                  // this project's engine
-	plan    plan.Plan
 }
 
 // Targets returns the implementations of a plan, which has checked their names.
@@ -37,7 +36,7 @@ func (s *Session) Targets(p *plan.Plan) (targets []Target) {
 
 func (s *Session) target(p *plan.Plan, names ...string) Target {
 	addrs, name := s.Addrs[:p.Masters.Count], names[0]
-	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Config, Setting: p.Setting, plan: *p}
+	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Config, Setting: p.Setting}
 	t.Load.Progress = s.show
 	impl, _ := rivals.Find(name)
 	if t.ours = impl.Ours; impl.Single {
@@ -49,16 +48,19 @@ func (s *Session) target(p *plan.Plan, names ...string) Target {
 		s.clients[name] = c
 	}
 	t.Open = func(ctx context.Context) (Runner, error) {
-		runner, err := open(ctx, s.Set.Kind, p.Procs, names, options)
+		runner, err := s.connect(ctx, p, names, options)
 		return runner, p.Refused(err)
 	}
 	return t
 }
 
-// open connects an implementation in this process, or one or more in several others. It first sets up masters of lockbench's
+// Connect connects implementations of a plan, which lock together in the Runner.
+type Connect func(ctx context.Context, p *plan.Plan, names []string, o rivals.Options) (Runner, error)
+
+// real connects an implementation in this process, or one or more in several others. It first sets up masters of lockbench's
 // own for fencing.
-func open(ctx context.Context, kind result.Target, processes int, names []string, o rivals.Options) (Runner, error) {
-	if o.Fencing && kind != result.Given {
+func (s *Session) real(ctx context.Context, p *plan.Plan, names []string, o rivals.Options) (r Runner, err error) {
+	if o.Fencing && s.Set.Kind != result.Given {
 		if o.SetUp = bench.RandomKeyPrefix(); rivals.CanFence(names) {
 			if err := rivals.SetUp(ctx, o); err != nil {
 				return nil, err
@@ -67,13 +69,15 @@ func open(ctx context.Context, kind result.Target, processes int, names []string
 	}
 	switch impl, _ := rivals.Find(names[0]); {
 	case impl.Name == raw.Name:
-		return raw.Open(ctx, o.Masters, o.TTL)
-	case processes > 1:
-		return procs.Open(ctx, names, o, processes)
+		r, err = raw.Open(ctx, o.Masters, o.TTL)
+	case p.Procs > 1:
+		r, err = procs.Open(ctx, names, o, p.Procs)
 	default:
-		locker, err := impl.Open(ctx, o)
-		return lockRunner{names[0], locker}, err
+		var locker bench.Locker
+		locker, err = impl.Open(ctx, o)
+		r = lockRunner{names[0], locker}
 	}
+	return rigged{r, s, p}, err
 }
 
 // tryOut opens each target once before the first run. Otherwise a target that cannot run on these

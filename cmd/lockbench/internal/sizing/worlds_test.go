@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -130,11 +131,7 @@ func (w world) course(rng *rand.Rand, length time.Duration) *course {
 
 // at returns the index of the first stall that begins after at.
 func (c *course) after(who int, at time.Duration) int {
-	i, found := slices.BinarySearchFunc(c.stalls[who], at, func(m sizing.Moment, at time.Duration) int { return int(m.At - at) })
-	if found {
-		i++
-	}
-	return i
+	return sort.Search(len(c.stalls[who]), func(i int) bool { return c.stalls[who][i].At > at })
 }
 
 // free returns when who is not stalled, at or after at.
@@ -154,18 +151,24 @@ func (c *course) works(from, work time.Duration) time.Duration {
 	return end
 }
 
+// ways are the quantiles of a way to a master, by its median: logarithms are drawn from a normal distribution.
+var ways = func() (all [1 << 14]float64) {
+	for i := range all {
+		all[i] = math.Exp(0.3 * math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(all))-1))
+	}
+	return all
+}()
+
 // trip returns when the answer of a master arrives.
 func (c *course) trip(master int, at time.Duration) time.Duration {
-	way := func() time.Duration {
-		return time.Duration(float64(max(c.way, near)) * math.Exp(0.3*c.rng.NormFloat64()))
-	}
+	way := func() time.Duration { return time.Duration(float64(max(c.way, near)) * ways[c.rng.Uint32()%uint32(len(ways))]) }
 	return c.free(master, at+way()) + way()
 }
 
 // attempt returns when the holder knows the outcome of an attempt, and whether it won. A master without an
 // answer in time is dialled again some time after its stall.
 func (c *course) attempt(at, timeout time.Duration, acquire bool) (end time.Duration, won bool) {
-	var answers []time.Duration
+	answers := make([]time.Duration, 0, 3)
 	for master := range 3 {
 		if at < c.back[master] {
 			continue

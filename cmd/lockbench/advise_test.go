@@ -2,11 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,80 +17,96 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
 
-	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/await"
 )
 
-// keepValid is keep of a run that must be valid, on real servers.
-func keepValid(t *testing.T, args ...string) string {
-	t.Helper()
-	redistest.NeedServer(t)
-	file := filepath.Join(t.TempDir(), "load.json")
-	_, stderr, code := lockbench(t, append(args, "-o", "json", "--out", file)...)
-	require.Zero(t, code, stderr)
-	return file
+// light is what an advice can rest on: 1000 locks that were held for 20 ms, and masters that were probed.
+func light(impl string, cfg bench.Config) *bench.Result {
+	const n = 1000
+	r := steady(impl, cfg)
+	acquires, holds := bench.NewHistogram(), bench.NewHistogram()
+	acquires.Record(int64(time.Millisecond), n)
+	holds.Record(int64(20*time.Millisecond), n)
+	r.Totals.Offered, r.Totals.Acquired, r.DurationS, r.Masters = n, n, 20, 3
+	r.Latency[bench.ValidityUsedTime], r.Latency[bench.HoldTime] = acquires.Summary(), holds.Summary()
+	r.Client.Stall, r.Probe = &bench.Summary{Peaks: &bench.Peaks{}}, &bench.Probe{}
+	for i := range n {
+		r.Probe.Rows = append(r.Probe.Rows, []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond})
+		r.Probe.AtNs = append(r.Probe.AtNs, int64(i)*20e6)
+	}
+	return r
 }
 
 func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 	t.Parallel()
-	file := keepValid(t, words("run --local 3 --workers 32 --hold 20ms --duration 2s --warmup 0s")...)
+	file := keep(t, light, "run --local 3 --workers 32 --hold 20ms")
 
-	stdout, stderr, code := lockbench(t, "advise", file, "--rto", "10s")
+	stdout, stderr, code := within(t, nil, "advise", file, "--rto", "10s")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "Measured: muxlock on 3 masters, for ")
-	require.Contains(t, stdout, "  TTL               7s  --rto 10s allows 9.8")
-	require.Contains(t, stdout, "engine.Config{")
-	require.LessOrEqual(t, strings.Count(stdout, "\n"), 28, stdout)
+	require.Contains(t, stdout, "Measured: muxlock on 3 masters, for 20s.\n  TTL               7s  --rto 10s allows ")
 	_, last, found := strings.Cut(stdout, "  lockbench run --local 3 --ttl 7s")
 	require.True(t, found, stdout)
 	require.Contains(t, flat(strings.ReplaceAll(last, "\\\n", "")), "--hold file:"+file+" --slo 'lost_validity_rate<=1%'")
 	require.True(t, strings.HasSuffix(last, "\n"))
 
-	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "1m", "--rto", "20ms")
+	stdout, stderr, code = within(t, nil, "advise", file, "--hold", "1m", "--rto", "20ms")
 	require.Equal(t, exitMissed, code, stderr)
-	require.Contains(t, stdout, "\nTOO SHORT: --rto 20ms allows a TTL of 0s at most, and ")
-	require.NotContains(t, stdout, "engine.Config{")
-	require.Contains(t, stderr, "missed: --rto 20ms allows a TTL of 0s at most, and ")
+	require.Contains(t, stdout, "\nTOO SHORT: ")
+	require.Regexp(t, `^lockbench: missed: --rto 20ms allows a TTL of 0s at most, and \S+ is needed: --rto \S+ allows that\n$`, stderr)
 
-	doc, _ := measured(t, "advise "+file+" --hold 20ms")
+	doc, _ := made(t, nil, "advise "+file+" --hold 20ms")
 	require.Len(t, doc.Results, 1)
 	require.Equal(t, 3, doc.Advice.Masters)
 	require.Equal(t, 10*time.Second, doc.Advice.Config.TTL)
 	require.Equal(t, "20ms", doc.Advice.Ask.Hold.String())
 }
 
-// The trial draws holds as measured, and fails where they outlast the lease.
+// Package plan tries what the line says.
 func TestTheLastLineOfAnAdviceRunsAndCanFail(t *testing.T) {
 	t.Parallel()
-	file := keepValid(t, words("run --local 3 --workers 32 --hold exp:40ms --duration 3s --warmup 0s")...)
+	file := keep(t, light, "run --local 3 --workers 32 --hold 20ms")
 	for _, hold := range []string{"", "exp:2ms", "1h"} {
 		args := []string{"advise", file}
 		if hold != "" {
 			args = append(args, "--hold", hold)
 		}
-		stdout, stderr, code := lockbench(t, args...)
+		stdout, stderr, code := within(t, nil, args...)
 		require.Zero(t, code, stderr)
-		require.Contains(t, stdout, "  lockbench run")
 		line := strings.NewReplacer("\\\n", "", "'", "").Replace(stdout[strings.Index(stdout, "  lockbench run"):])
-		args = append(strings.Fields(line)[1:], "--warmup", "0s")
-		_, stderr, code = lockbench(t, append(args, "--duration", "2s")...)
-		require.NotEqual(t, exitUsage, code, "%v: %s", args, stderr)
-		if hold == "" {
-			_, stderr, code = lockbench(t, append(args, "--duration", "4s", "--workers", "32", "--ttl", "60ms", "--max-ttl", "60ms", "--master-timeout", "50ms")...)
-			requireMeasured(t, map[bool]int{true: 0, false: code}[code == exitMissed], stderr)
-			require.Equal(t, exitMissed, code, stderr)
-			require.Contains(t, stderr, "lost_validity_rate<=1%")
+		for _, lost := range []int64{0, 50} {
+			_, stderr, code = within(t, loads(func(impl string, cfg bench.Config) *bench.Result {
+				r := light(impl, cfg)
+				r.Totals.Outlived, r.Totals.LostValidity, r.Holding = lost, lost, &bench.Holding{Wanted: 1000, Held: 1000, Lost: lost}
+				return r
+			}).open, strings.Fields(line)[1:]...)
+			require.Equal(t, lost > 0, code == exitMissed, "%s: %s", line, stderr)
+			require.Equal(t, lost == 0, code == exitOK, "%s: %s", line, stderr)
 		}
+		require.Contains(t, stderr, "lost_validity_rate<=1%")
 	}
 }
 
 func TestAdviceOfLiveMasters(t *testing.T) {
 	t.Parallel()
-	redistest.NeedServer(t)
-	doc, _ := measured(t, "advise --local 3 --duration 3s --hold exp:10ms --rto 10m")
+	const line = "advise --local 3 --duration 3s --hold exp:10ms --rto 10m"
+	doc, stderr := made(t, light, line)
+	require.Equal(t, "advise: a light load on 3 masters for 4s\n", stderr[:strings.Index(stderr, "\n")+1])
 	require.Equal(t, "advise", doc.Config.Command)
-	require.Positive(t, doc.Results[0].Latency[bench.ValidityUsedTime].Count)
 	require.Equal(t, 30*time.Second, doc.Advice.Config.TTL, "up to MaxTTL")
-	require.Positive(t, doc.Advice.Outage.N, "probes")
+	require.EqualValues(t, 1000, doc.Advice.Outage.N, "probes")
+	for want, c := range map[string]struct {
+		code int
+		bad  func(*bench.Result)
+	}{
+		"not valid: muxlock round 1: rate not met":                   {exitNotValid, func(r *bench.Result) { r.Invalidate(bench.ReasonRate, "") }},
+		"SAFETY VIOLATION: muxlock let 2 holders overlap":            {exitUnsafe, func(r *bench.Result) { r.Safety.Overlaps = 2 }},
+		"no result in which muxlock acquired anything: measure one,": {exitNotValid, func(r *bench.Result) { r.Totals.Acquired = 0 }},
+	} {
+		stdout, stderr, code := within(t, with(c.bad).open, words(line)...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stderr, want)
+		require.Empty(t, stdout)
+	}
 }
 
 func TestHelpOfAdviceHasTwelveFlags(t *testing.T) {
@@ -105,13 +120,12 @@ func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 	t.Parallel()
 	holds := filepath.Join(t.TempDir(), "holds.txt")
 	require.NoError(t, os.WriteFile(holds, []byte("# of last week\n1ms\n3ms\n1ms\n"), 0o600))
-	doc, _ := measured(t, "run --embedded 1 --impl noop --procs 2 --workers 4 --duration 300ms --warmup 10ms --hold file:"+holds+" --think file:"+holds)
+	doc, _ := made(t, steady, "run --procs 2 --hold file:"+holds+" --think file:"+holds)
 	require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples())
+	require.Equal(t, doc.Config.Hold, doc.Config.Think)
 	require.Equal(t, "file:"+holds, doc.Config.Hold.String())
-	require.GreaterOrEqual(t, doc.Results[0].Latency[bench.HoldTime].Min, int64(990*time.Microsecond))
 
-	load := keepValid(t, words("run --local 3 --workers 16 --hold 1ms --duration 1s --warmup 10ms")...)
-	doc, _ = measured(t, "advise "+load+" --hold file:"+holds)
+	doc, _ = made(t, nil, "advise "+keep(t, light, "run --local 3")+" --hold file:"+holds)
 	require.Len(t, doc.Advice.Ask.Hold.Samples(), 3)
 	require.Equal(t, 3*time.Millisecond, doc.Advice.Hold.Took)
 }
@@ -121,91 +135,55 @@ func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {
 	dir := t.TempDir()
 	nothing, none := filepath.Join(dir, "nothing"), filepath.Join(dir, "none")
 	require.NoError(t, os.WriteFile(nothing, []byte(`{"schema_version":3,"tool":{"name":"lockbench"},"config":{},"results":[]}`), 0o600))
-	require.NoError(t, os.WriteFile(none, []byte(`{"version":1,"begin":"2026-11-22T15:00:00Z","span_ns":5000000000,"masters":["a:1","b:1","c:1"]}`), 0o600))
-	embedded := keep(t, "run", "--embedded", "3", "--workers", "64", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
+	set, err := masters.StartEmbedded(1)
+	require.NoError(t, err)
+	idle, err := engine.New(t.Context(), engine.Config{Masters: set.Addrs, MastersAreNew: true, MasterTimeout: await.Patience, Measure: true})
+	require.NoError(t, err)
+	text, err := json.Marshal(idle.Measured())
+	require.NoError(t, errors.Join(err, idle.Close(), set.Close(), os.WriteFile(none, text, 0o600)))
 	for want, args := range map[string]string{
 		"no result in which muxlock acquired anything": nothing,
 		"nothing was acquired":                         "--from " + none,
-		"embedded masters: the speed means nothing":    embedded,
+		"embedded masters: the speed means nothing":    keep(t, light, "run --embedded 3"),
 	} {
-		stdout, stderr, code := lockbench(t, words("advise "+args)...)
+		stdout, stderr, code := within(t, nil, words("advise "+args)...)
 		require.Equal(t, exitNotValid, code, stderr)
 		require.Contains(t, stderr, want)
 		require.Empty(t, stdout)
 	}
 }
 
-// worked returns an engine's measurements of some work.
-func worked(t *testing.T) engine.Measurements {
-	t.Helper()
-	set, err := masters.StartEmbedded(3)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, set.Close()) }()
-	locks, err := engine.New(t.Context(), engine.Config{Masters: set.Addrs, MastersAreNew: true, MasterTimeout: 2 * time.Second, Measure: true})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, locks.Close()) }()
-	var workers sync.WaitGroup
-	for i := range 8 {
-		workers.Go(func() {
-			for range 150 {
-				lock, err := locks.Acquire(t.Context(), fmt.Sprint("invoice/", i%6), 0)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(time.Millisecond) // the work
-				if err := lock.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	workers.Wait()
-	return locks.Measured()
-}
-
 func TestAdviceRestsOnWhatAProcessOfTheUsersMeasured(t *testing.T) {
 	t.Parallel()
-	m := worked(t)
-	seen := m.Pauses
-	m.Pauses = engine.Durations{} // which holds are without
+	m := engine.Measurements{
+		Version: 1, Span: time.Minute, Masters: []string{"a:1", "b:1", "c:1"}, MaxTTL: 30 * time.Second,
+		Acquires: engine.Durations{Count: 1000, Buckets: []engine.Bucket{{Most: time.Millisecond, Count: 1000}}},
+		Holds:    engine.Durations{Count: 1000, Buckets: []engine.Bucket{{Most: 2 * time.Millisecond, Count: 1000}}},
+	}
 	advised := func(args ...string) (stdout string) {
 		file := filepath.Join(t.TempDir(), "process.json")
 		text, err := json.Marshal(m)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(file, text, 0o600))
-		stdout, stderr, code := lockbench(t, append([]string{"advise", "--from", file, "--rto", "10m"}, args...)...)
+		stdout, stderr, code := within(t, nil, append([]string{"advise", "--from", file, "--rto", "10m"}, args...)...)
 		require.Zero(t, code, stderr)
 		return stdout
 	}
 	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(advised("-o", "json")), &doc))
-	longest := func(d engine.Durations) (most time.Duration) {
-		for _, one := range d.Longest {
-			most = max(most, one.Took)
-		}
-		return most
-	}
 	require.Equal(t, m.Masters, doc.Config.Masters)
 	require.Empty(t, doc.Results)
-	require.Equal(t, longest(m.Holds), doc.Advice.Hold.Took)
-	require.Greater(t, doc.Advice.Needed, longest(m.Holds))
+	require.Equal(t, 2*time.Millisecond, doc.Advice.Hold.Took)
 	require.Equal(t, 30*time.Second, doc.Advice.Config.TTL)
 	require.Equal(t, m.MaxTTL, doc.Advice.Config.MaxTTL)
-	m.Pauses = seen
-	require.NoError(t, json.Unmarshal([]byte(advised("-o", "json")), &doc))
-	require.LessOrEqual(t, doc.Advice.Hold.Took, longest(m.Holds))
 
 	const pause = 40 * time.Second
-	m.Span += 2 * pause
-	m.Pauses.Count++
-	m.Pauses.Buckets = append(m.Pauses.Buckets, engine.Bucket{Most: pause, Count: 1})
-	m.Pauses.Longest = append(m.Pauses.Longest, engine.Moment{At: m.Span - pause, Took: pause})
+	m.Pauses = engine.Durations{Count: 1, Buckets: []engine.Bucket{{Most: pause, Count: 1}}, Longest: []engine.Moment{{At: time.Second, Took: pause}}}
 	require.NoError(t, json.Unmarshal([]byte(advised("-o", "json")), &doc))
 	require.Equal(t, 50*time.Second, doc.Advice.Config.TTL, "what was seen is survived")
 	text := advised()
 	require.Contains(t, text, "First set MaxTTL 50s (now 30s) in every process that uses these masters.")
-	require.Contains(t, flat(text), "lockbench run --masters "+strings.Join(m.Masters, ","))
+	require.Contains(t, flat(text), "lockbench run --masters a:1,b:1,c:1")
 	require.Contains(t, flat(text), "--hold file:")
 }
 
@@ -257,7 +235,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		"advise --from " + off + " " + off:          "give one of them",
 		"advise --from " + off + " --duration 5s":   "--duration measures anew",
 	})
-	_, stderr, code := lockbench(t, "advise", "")
+	_, stderr, code := within(t, nil, "advise", "")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "the name of the file to size from is empty", "no load is made of a variable that is not set")
 }
