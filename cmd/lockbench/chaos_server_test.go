@@ -123,7 +123,6 @@ func TestChaosStopsAndKillsClients(t *testing.T) {
 		seen[f.Kind] = true
 	}
 	require.Equal(t, map[string]bool{"pause": true, "crash": true}, seen)
-	require.Positive(t, r.Kept.Held)
 	require.Equal(t, r.Kept.Stopped, r.Kept.Lost, "no master failed")
 	require.Positive(t, r.Totals.Acquired)
 	require.Len(t, r.Fairness.PerProc, 3)

@@ -161,7 +161,9 @@ var ways = func() (all [1 << 14]float64) {
 
 // trip returns when the answer of a master arrives.
 func (c *course) trip(master int, at time.Duration) time.Duration {
-	way := func() time.Duration { return time.Duration(float64(max(c.way, near)) * ways[c.rng.Uint32()%uint32(len(ways))]) }
+	way := func() time.Duration {
+		return time.Duration(float64(max(c.way, near)) * ways[c.rng.Uint32()%uint32(len(ways))])
+	}
 	return c.free(master, at+way()) + way()
 }
 
