@@ -194,7 +194,7 @@ func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
 	require.Contains(t, stderr, "muxlock: waiting for the masters: 0 of 3 masters vote")
 }
 
-// As engine/README says under Restarts.
+// As RUNBOOK.md says under "A rolling restart".
 func TestExecKeepsItsLockWhileAllMastersAreRestartedOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) *set{"without fencing": ownSet, "with fencing": func(t *testing.T) *set { return fenced(t, 3, "4s") }} {
