@@ -227,7 +227,7 @@
 // too: 10 % slower at 64 workers, 15 % at 1024, since Lua makes a SET dearer than its reply is.
 // Fenced acquires as MULTI, a script for the registers, plain SETs and EXEC: no cheaper for the
 // servers than MSETNX and a PEXPIRE each in the script, and each brings two replies to read
-// instead of a share of one (bench/RESULTS.md). Two pipelines by hash of the name: 10 % slower at
+// instead of a share of one. Two pipelines by hash of the name: 10 % slower at
 // 64 workers, even at 1024, on two processors. Rounds of at most 512: 5 to 15 % slower at 1024
 // workers.
 //
