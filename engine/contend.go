@@ -117,7 +117,7 @@ func (c *contender) begins() clock.Instant {
 // judge returns when the validity of an attempt began, and the next step.
 func (c *contender) judge(out *pipeline.Outcome, began clock.Instant) (start clock.Instant, next step) {
 	if t := c.trace; t != nil {
-		t.Refused, t.Unknown, t.Causes = int(out.Tally.Refused), int(out.Tally.Unknown), out.Causes
+		t.Attempt = *newAttemptError(nil, anAcquire, c.e.masters.number, *out)
 	}
 	start = sentAt(*out, began)
 	next = c.tries.next(*out, clock.Now().Sub(start))

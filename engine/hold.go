@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"muxlock/internal/oneline"
@@ -16,6 +17,8 @@ type within struct {
 }
 
 type withinKey struct{}
+
+var errNested = errors.New("the ctx of this acquire holds the lock itself")
 
 // withinOf returns the innermost function under locks that ctx comes from; nil: there is none.
 func withinOf(ctx context.Context) *within {
@@ -81,4 +84,28 @@ func hold(ctx *within, l held, fn func(context.Context) error) (err error) {
 	defer cancel()
 	did = fn(during)
 	return did
+}
+
+// checkNested warns of an acquire under the ctx of a function that holds the same name: it waits for itself. It returns an
+// error if ctx comes from a reader of one of the keys.
+func (c *contender) checkNested(ctx context.Context, keys ...string) error {
+	for w := withinOf(ctx); w != nil; w = withinOf(w.Context) {
+		for _, l := range w.locks {
+			if l.lease.e != c.e || !slices.Contains(keys, l.lease.name) {
+				continue
+			}
+			l.lock()
+			held, shared := l.end == nil, kinds[l.lease.kind].Shared
+			l.unlock()
+			if held && shared {
+				return invalid("name", "is held by the caller's ctx, as a reader: release that first, since two readers that both waited to write would wait for each other")
+			}
+			if held && c.nested == nil {
+				if c.nested = l; c.tries.waits() {
+					c.e.record.nests(l.Name())
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -25,7 +25,7 @@ func TestAnAcquireThatWaitsForItselfSaysSo(t *testing.T) {
 		}
 		require.NoError(t, e.Do(soon, "a", 0, func(ctx context.Context) error {
 			return e.DoAll(ctx, []string{"b", "c"}, 0, func(ctx context.Context, _ *Set) error {
-				for _, names := range [][]string{{"a"}, {"c"}, {"d", "b"}} {
+				for _, names := range [][]string{{"a"}, {"c", "a"}, {"d", "b"}} { // the second holds both
 					err := nested(WithWait(ctx, time.Millisecond), names...)
 					require.ErrorIs(t, err, ErrTaken, names)
 					require.ErrorIs(t, err, errNested, names)

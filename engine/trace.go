@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime/trace"
 	"time"
 
 	"muxlock/internal/clock"
@@ -12,9 +11,11 @@ import (
 )
 
 // A Tracer puts acquires, holds and releases into the traces of their callers; package lockotel makes one. Fields may be
-// nil. Each function runs in the goroutine of the call, which waits for it, with the caller's ctx and without any mutex.
-// Locks that were acquired are kept alive until Acquired returns. A function that panics is counted in Stats.TracerPanics,
-// and the call goes on.
+// nil.
+//
+// Each function runs in the goroutine of the call, with the values of the ctx that the caller gave and without any mutex. The
+// call waits for it, and nobody else does: locks that were acquired are kept alive until Acquired returns. A function that
+// panics is counted in Stats.TracerPanics, and the call goes on.
 type Tracer struct {
 	// Wants reports whether a call is told of: not the one under a trace that is not sampled, say. nil: each is.
 	Wants func(ctx context.Context) bool
@@ -35,13 +36,11 @@ type Traced struct {
 	Err        error     // of a hold: fn's
 
 	// Of an acquire.
-	Locks                     int           // names that were locked
-	Attempts                  int           // at the masters
-	Got                       string        // asked, handed over (in this process), passed on (by another one), joined (other readers); "": no lock
-	Granted, Refused, Unknown int           // votes of the last attempt, as in AttemptError; masters that have a lock which was not asked for
-	Causes                    []MasterError // why votes are unknown
-	Holder                    string        // who was last seen to have the name, and how many stood in line before the caller, as in AttemptError
-	InLine                    int
+	Locks    int    // names that were locked
+	Attempts int    // at the masters
+	Got      string // asked, handed over (in this process), passed on (by another one), joined (other readers); "": no lock
+	// Attempt has the votes of the last attempt, or Granted alone if the lock was not asked for; and who was seen to have the name.
+	Attempt AttemptError
 
 	// Of a hold: renewals that failed, and the loss. Of each lock 32: the first ones, and the last.
 	Events []TraceEvent
@@ -54,28 +53,14 @@ type TraceEvent struct {
 	Lost string // why the lock was lost, as in Stats.LostBy; "": a renewal failed
 }
 
-// How a lock was got.
 const (
-	gotAsked      = "asked"
-	gotHandedOver = "handed over"
-	gotPassedOn   = "passed on"
-	gotJoined     = "joined"
-)
+	gotAsked, gotHandedOver, gotPassedOn, gotJoined = "asked", "handed over", "passed on", "joined"
 
-// mostEvents is how many events of a lock are kept.
-const mostEvents = 32
+	mostEvents = 32 // that are kept of a lock
+)
 
 // errPanicked is the Err of a hold whose fn panicked, or ended its goroutine.
 var errPanicked = errors.New("muxlock: fn did not return")
-
-// region begins a region of Go's execution tracer; the result ends it.
-func region(ctx context.Context, stop context.CancelFunc) context.CancelFunc {
-	if !trace.IsEnabled() {
-		return stop
-	}
-	r := trace.StartRegion(ctx, "muxlock: acquire")
-	return func() { r.End(); stop() }
-}
 
 // call calls a function of the Tracer.
 func (r *record) call(f func()) {
@@ -87,21 +72,24 @@ func (r *record) call(f func()) {
 	f()
 }
 
-// tracer returns the Tracer if it wants to be told of a call under ctx.
-func (e *Engine) tracer(ctx context.Context) (t *Tracer) {
-	if t = e.cfg.Tracer; t == nil || t.Wants == nil {
+// tracer returns the Tracer if it wants to be told of a call under ctx, else one without functions.
+func (e *Engine) tracer(ctx context.Context) (t Tracer) {
+	if e.cfg.Tracer == nil {
 		return t
 	}
-	wants := false
-	if e.record.call(func() { wants = t.Wants(ctx) }); !wants {
-		return nil
+	wants := e.cfg.Tracer.Wants == nil
+	if !wants {
+		e.record.call(func() { wants = e.cfg.Tracer.Wants(ctx) })
+	}
+	if wants {
+		t = *e.cfg.Tracer
 	}
 	return t
 }
 
 // traces begins the trace of an acquire. It reports false if the Tracer is not to be told.
 func (c *contender) traces(ctx context.Context) bool {
-	if t := c.e.tracer(ctx); t == nil || t.Acquired == nil {
+	if c.e.tracer(ctx).Acquired == nil {
 		return false
 	}
 	c.trace = &Traced{Kind: kinds[c.kind].name, Begin: time.Now()}
@@ -110,27 +98,26 @@ func (c *contender) traces(ctx context.Context) bool {
 
 // told tells the Tracer that the acquire has ended. It keeps the locks alive meanwhile; some may be nil.
 func (c *contender) told(ctx context.Context, names []string, err error, locks ...*Lock) {
-	t := c.trace
-	t.End, t.Names, t.Attempts, t.Err = time.Now(), names, c.tries.made, err
-	t.Holder, t.InLine = token.Holder(c.others.holder), c.others.ahead
+	t, granted := c.trace, 0
 	for _, l := range locks {
 		if l == nil {
 			continue
 		}
 		if t.Locks++; t.Locks == 1 {
-			t.Granted, _ = l.HeldOn()
+			granted, _ = l.HeldOn()
 			t.Got = cmp.Or(c.got, gotAsked)
 		}
 		if l.KeepAlive(0) == nil {
 			defer l.keepNoLonger()
 		}
 	}
+	t.End, t.Names, t.Attempts, t.Err = time.Now(), names, c.tries.made, err
 	if t.Got != gotAsked { // the votes are of an attempt before
-		t.Refused, t.Unknown, t.Causes = 0, 0, nil
+		t.Attempt = AttemptError{}
 	}
+	t.Attempt.Granted, t.Attempt.Holder, t.Attempt.InLine = granted, token.Holder(c.others.holder), c.others.ahead
 	if failed := (*AttemptError)(nil); errors.As(err, &failed) {
-		t.Granted, t.Refused, t.Unknown, t.Causes = failed.Granted, failed.Refused, failed.Unknown, failed.Causes
-		t.Holder, t.InLine = failed.Holder, failed.InLine
+		t.Attempt = *failed
 	}
 	c.e.record.call(func() { c.e.cfg.Tracer.Acquired(ctx, t) })
 }
@@ -154,24 +141,20 @@ func tracedLocks(locks []*Lock, begin time.Time) *Traced {
 
 // traceRelease tells the Tracer that the masters were asked to release locks.
 func (e *Engine) traceRelease(ctx context.Context, began clock.Instant, err error, locks ...*Lock) {
-	if t := e.tracer(ctx); t == nil || t.Released == nil {
-		return
+	if released := e.tracer(ctx).Released; released != nil {
+		t := tracedLocks(locks, began.Time(clock.Now()))
+		t.End, t.Err = time.Now(), err
+		e.record.call(func() { released(ctx, t) })
 	}
-	now := clock.Now()
-	t := tracedLocks(locks, began.Time(now))
-	t.End, t.Err = now.Time(now), err
-	e.record.call(func() { e.cfg.Tracer.Released(ctx, t) })
 }
 
 // traceHold tells the Tracer that a hold begins. It returns the ctx to hold with, and a function that tells of the end.
 func traceHold(ctx context.Context, locks []*Lock) (context.Context, func(err error, end time.Time)) {
 	e := locks[0].lease.e
-	tracer := e.tracer(ctx)
-	if tracer == nil || tracer.Holding == nil {
+	holding := e.tracer(ctx).Holding
+	if holding == nil {
 		return ctx, func(error, time.Time) {}
 	}
-	t := tracedLocks(locks, time.Now())
-	held := *t
 	for _, l := range locks {
 		l.lock()
 		if l.events = new([]TraceEvent); l.end != nil { // it was lost just now
@@ -179,10 +162,13 @@ func traceHold(ctx context.Context, locks []*Lock) (context.Context, func(err er
 		}
 		l.unlock()
 	}
-	var ended func(*Traced)
+	t, ended := tracedLocks(locks, time.Now()), func(*Traced) {}
+	held := *t
 	e.record.call(func() {
-		within, f := tracer.Holding(ctx, t)
-		ctx, ended = cmp.Or(within, ctx), f
+		within, f := holding(ctx, t)
+		if ctx = cmp.Or(within, ctx); f != nil {
+			ended = f
+		}
 	})
 	return ctx, func(err error, end time.Time) {
 		held.Err, held.End = err, end
@@ -192,17 +178,13 @@ func traceHold(ctx context.Context, locks []*Lock) (context.Context, func(err er
 			l.events = nil
 			l.unlock()
 		}
-		if ended != nil {
-			e.record.call(func() { ended(&held) })
-		}
+		e.record.call(func() { ended(&held) })
 	}
 }
 
 // noteLocked notes an error for the Tracer, as in TraceEvent.
 func (l *Lock) noteLocked(err error, lost string) {
-	if l.events == nil {
-		return
+	if l.events != nil {
+		*l.events = append((*l.events)[:min(len(*l.events), mostEvents-1)], TraceEvent{time.Now(), err, lost})
 	}
-	kept := *l.events
-	*l.events = append(kept[:min(len(kept), mostEvents-1)], TraceEvent{time.Now(), err, lost})
 }

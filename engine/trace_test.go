@@ -81,7 +81,7 @@ func TestEachVerbAndKindIsOneAcquireForTheTracer(t *testing.T) {
 		require.NoError(t, err)
 		got := requireAcquired(t, a, "exclusive", "name")
 		require.Equal(t, "asked", got.Got)
-		require.Equal(t, []int{1, 1, 5, 0, 0}, []int{got.Locks, got.Attempts, got.Granted, got.Refused, got.Unknown})
+		require.Equal(t, []int{1, 1, 5, 0, 0}, []int{got.Locks, got.Attempts, got.Attempt.Granted, got.Attempt.Refused, got.Attempt.Unknown})
 		require.Equal(t, time.Millisecond, got.End.Sub(got.Begin))
 		require.NoError(t, got.Err)
 
@@ -158,7 +158,7 @@ func TestTheTracerIsToldHowALockWasGot(t *testing.T) {
 		require.NotNil(t, <-got)
 		permit := requireAcquired(t, a, "permit", "name")
 		require.Equal(t, "handed over", permit.Got)
-		require.Equal(t, []int{5, 0, 0}, []int{permit.Granted, permit.Refused, permit.Unknown}, "of the lock that it got, not of the attempt before")
+		require.Equal(t, []int{5, 0, 0}, []int{permit.Attempt.Granted, permit.Attempt.Refused, permit.Attempt.Unknown}, "of the lock that it got, not of the attempt before")
 
 		first := mustAcquireShared(t, e, "name", 0)
 		soon, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
@@ -167,8 +167,11 @@ func TestTheTracerIsToldHowALockWasGot(t *testing.T) {
 		second := goAcquireShared(ctx, e, 0)
 		require.ErrorIs(t, (<-writer).err, ErrTaken)
 		reader := requireGot(t, second)
-		all := a.take()
-		require.Equal(t, []string{"shared", "joined"}, []string{all[len(all)-1].Kind, all[len(all)-1].Got}, "once the writer had gone")
+		var how []string
+		for _, one := range a.take() {
+			how = append(how, one.Kind+" "+one.Got)
+		}
+		require.ElementsMatch(t, []string{"shared asked", "exclusive ", "shared joined"}, how, "once the writer had gone")
 		require.Nil(t, e.ReleaseMany(t.Context(), []*Lock{first, reader}))
 	})
 }
@@ -178,10 +181,10 @@ func TestVotesAreThoseOfTheErrorOfTheLastAttempt(t *testing.T) {
 		s.set(func() { s.away = true })
 		_ = e.AcquireMany(ctx, []string{"a", "b"}, 0)
 		got := requireAcquired(t, a, "exclusive", "a", "b")
-		require.Equal(t, []int{0, 0, 0, 5, 1}, []int{got.Locks, got.Granted, got.Refused, got.Unknown, got.Attempts})
+		require.Equal(t, []int{0, 0, 0, 5, 1}, []int{got.Locks, got.Attempt.Granted, got.Attempt.Refused, got.Attempt.Unknown, got.Attempts})
 		_, err := e.Adopt(ctx, "a", "value", 0)
 		require.ErrorIs(t, err, ErrNoQuorum)
-		require.Equal(t, 5, requireAcquired(t, a, "adopted", "a").Unknown)
+		require.Equal(t, 5, requireAcquired(t, a, "adopted", "a").Attempt.Unknown)
 		_, err = e.Adopt(ctx, "a", "", 0)
 		require.ErrorIs(t, err, ErrInvalid)
 		require.Zero(t, requireAcquired(t, a, "adopted", "a").Attempts, "nobody was asked")
@@ -245,6 +248,24 @@ func TestAHoldIsToldWithItsFailedRenewalsAndItsLoss(t *testing.T) {
 		})
 		held := a.take()
 		require.ErrorIs(t, held[len(held)-1].Err, errPanicked)
+	})
+}
+
+func TestATracerMayGiveAHoldACtxAndWantNoEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		require.NoError(t, e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
+			require.Equal(t, "hold", ctx.Value(spanKey{}))
+			_, ok := LockFrom(ctx)
+			require.True(t, ok)
+			return nil
+		}))
+		e.cfg.Tracer.Holding = func(context.Context, *Traced) (context.Context, func(*Traced)) { return nil, nil }
+		require.NoError(t, e.Do(t.Context(), "name", 0, func(ctx context.Context) error { return ctx.Err() }))
+		require.Zero(t, e.Stats().TracerPanics)
+	}, func(c *Config) {
+		c.Tracer = &Tracer{Holding: func(ctx context.Context, _ *Traced) (context.Context, func(*Traced)) {
+			return context.WithValue(ctx, spanKey{}, "hold"), nil
+		}}
 	})
 }
 
@@ -385,9 +406,9 @@ func TestTheTracerIsToldHowALockWasGotInLine(t *testing.T) {
 			requireGot(t, got)
 			one := a.take()[0]
 			require.Equal(t, how, one.Got)
-			require.LessOrEqual(t, one.Granted+one.Refused+one.Unknown, 5)
+			require.LessOrEqual(t, one.Attempt.Granted+one.Attempt.Refused+one.Attempt.Unknown, 5)
 			if how == "passed on" {
-				require.Equal(t, []any{"other", 1}, []any{one.Holder, one.InLine})
+				require.Equal(t, []any{"other", 1}, []any{one.Attempt.Holder, one.Attempt.InLine})
 			}
 		}, func(c *Config) { c.Tracer = a.tracer() })
 	}
@@ -410,7 +431,7 @@ func TestWhoHasTheNameIsKnownFromPlaceToPlace(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, 3, l.asked())
 	}, func(c *Config) { c.Tracer = a.tracer() })
-	require.Equal(t, []any{"other", 1}, []any{a.all[0].Holder, a.all[0].InLine})
+	require.Equal(t, []any{"other", 1}, []any{a.all[0].Attempt.Holder, a.all[0].Attempt.InLine})
 }
 
 // It is found out when the Tracer is told.

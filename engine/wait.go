@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"runtime/trace"
 	"time"
 )
 
@@ -19,13 +20,17 @@ func WithWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, waitKey{}, d)
 }
 
-// waiting begins an acquire. It returns a copy of ctx that ends with its budget, or ctx if it has none.
+// waiting begins an acquire, a region of Go's execution tracer. It returns a copy of ctx that ends with its budget, or ctx if it has none.
 func waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	stop := func() {}
 	if d, ok := ctx.Value(waitKey{}).(time.Duration); ok {
-		timed, cancel := context.WithTimeout(ctx, d)
-		return timed, region(ctx, cancel)
+		ctx, stop = context.WithTimeout(ctx, d)
 	}
-	return ctx, region(ctx, func() {})
+	if !trace.IsEnabled() {
+		return ctx, stop
+	}
+	region, end := trace.StartRegion(ctx, "muxlock: acquire"), stop
+	return ctx, func() { region.End(); end() }
 }
 
 // withoutWait returns ctx without its budget.

@@ -49,7 +49,7 @@ func New(meter metric.Meter, opts Options) (*Metrics, error) {
 		return h
 	}
 	wait, hold, release := histogram(metrics.Wait), histogram(metrics.Hold), histogram(metrics.Release)
-	metrics.Each(metrics.One(m.hot), func(i metrics.Instrument, _ float64, _ ...string) {
+	metrics.Each(metrics.StatsOf(nil, m.hot), func(i metrics.Instrument, _ float64, _ ...string) {
 		if m.byName[i.Name] != nil {
 			return
 		}

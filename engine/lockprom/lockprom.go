@@ -60,7 +60,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	m.wait.Describe(descs)
 	m.hold.Describe(descs)
 	m.release.Describe(descs)
-	metrics.Each(metrics.One(m.hot), func(i metrics.Instrument, _ float64, _ ...string) { descs <- desc(i) })
+	metrics.Each(metrics.StatsOf(nil, m.hot), func(i metrics.Instrument, _ float64, _ ...string) { descs <- desc(i) })
 }
 
 // Collect is for prometheus.Registerer. It reads Stats once.

@@ -4,9 +4,7 @@ package metrics
 
 import (
 	"errors"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,27 +69,23 @@ type Source struct {
 	ByWait, ByAcquires []engine.HotName
 }
 
-// StatsOf returns what an engine counts, and so many hot names. Of package groups, it leaves out what its groups count.
-func StatsOf(locks *engine.Engine, hot int) Source {
-	s := Source{Stats: inside.Of(locks).Own().(engine.Stats)}
-	if hot > 0 {
+// StatsOf returns what an engine counts, and so many hot names. Of package groups, it leaves out what its groups count. Without
+// an engine it returns one value of each instrument.
+func StatsOf(locks *engine.Engine, hot int) (s Source) {
+	one := map[string]map[string]uint64{"": {"": 0}}
+	s.Stats = engine.Stats{LostBy: one, FailedBy: one, Masters: make([]engine.MasterStats, 1)}
+	s.ByWait, s.ByAcquires = make([]engine.HotName, 1), make([]engine.HotName, 1)
+	if locks != nil {
+		s.Stats = inside.Of(locks).Own().(engine.Stats)
+	}
+	if locks != nil && hot > 0 {
 		s.ByWait, s.ByAcquires = locks.HotNames()
-		s.ByWait, s.ByAcquires = s.ByWait[:min(hot, len(s.ByWait))], s.ByAcquires[:min(hot, len(s.ByAcquires))]
 	}
+	s.ByWait, s.ByAcquires = s.ByWait[:max(0, min(hot, len(s.ByWait)))], s.ByAcquires[:max(0, min(hot, len(s.ByAcquires)))]
 	return s
 }
 
-// One returns a Source with one value of each instrument.
-func One(hot int) Source {
-	by := map[string]map[string]uint64{"": {"": 0}}
-	s := Source{Stats: engine.Stats{LostBy: by, FailedBy: by, Masters: make([]engine.MasterStats, 1)}}
-	if hot > 0 {
-		s.ByWait, s.ByAcquires = make([]engine.HotName, 1), make([]engine.HotName, 1)
-	}
-	return s
-}
-
-// Each calls put with every value of s and, if the instrument has a label, the label's value.
+// Each calls put with every value of s, and the values of its labels.
 func Each(s Source, put func(i Instrument, value float64, labels ...string)) {
 	counter := func(name, unit, help string, n uint64) {
 		put(Instrument{name, unit, help, Counter, nil}, float64(n))
@@ -113,9 +107,9 @@ func Each(s Source, put func(i Instrument, value float64, labels ...string)) {
 	locks("shared", s.AcquiredShared, s.HeldShared)
 	locks("permit", s.AcquiredPermits, s.HeldPermits)
 	by := func(name, unit, help, label string, all map[string]map[string]uint64) {
-		for _, kind := range slices.Sorted(maps.Keys(all)) {
-			for _, why := range slices.Sorted(maps.Keys(all[kind])) {
-				put(Instrument{name, unit, help, Counter, []string{"kind", label}}, float64(all[kind][why]), kind, why)
+		for kind, of := range all {
+			for why, n := range of {
+				put(Instrument{name, unit, help, Counter, []string{"kind", label}}, float64(n), kind, why)
 			}
 		}
 	}
@@ -143,12 +137,10 @@ func Each(s Source, put func(i Instrument, value float64, labels ...string)) {
 		eachOf(m, put)
 	}
 	for _, n := range s.ByWait {
-		put(Instrument{"muxlock.hot.waited", "s", "Time that callers of this process waited for the name in the last five to ten minutes, together.", Gauge, []string{"name"}},
-			n.Waited.Seconds(), inside.Shown(n.Name))
+		put(Instrument{"muxlock.hot.waited", "s", "Time that callers of this process waited for the name in the last five to ten minutes, together.", Gauge, []string{"name"}}, n.Waited.Seconds(), inside.Shown(n.Name))
 	}
 	for _, n := range s.ByAcquires {
-		put(Instrument{"muxlock.hot.acquired", "{lock}", "Locks of the name that this process acquired in the last five to ten minutes.", Gauge, []string{"name"}},
-			float64(n.Acquires), inside.Shown(n.Name))
+		put(Instrument{"muxlock.hot.acquired", "{lock}", "Locks of the name that this process acquired in the last five to ten minutes.", Gauge, []string{"name"}}, float64(n.Acquires), inside.Shown(n.Name))
 	}
 }
 

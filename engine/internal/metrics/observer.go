@@ -93,14 +93,3 @@ func (c *classes) label(name string) []string {
 	c.seen[class] = true
 	return []string{class}
 }
-
-// LossCause returns the label of why a lock was lost.
-func LossCause(err error) string {
-	switch {
-	case errors.Is(err, engine.ErrClosed):
-		return "closed"
-	case errors.Is(err, engine.ErrNotHeld):
-		return "not_held"
-	}
-	return "expired"
-}

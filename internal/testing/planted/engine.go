@@ -503,8 +503,8 @@ var engines = []fault{
 		tests: "engine TestAPanicOfTheTracerIsCountedAndGoesNoFurther",
 	},
 	{
-		what: "an acquire in a function that holds the name does not say that it waits for itself", file: "engine/nested.go",
-		old: "for w := withinOf(ctx); w != nil; w = withinOf(w.Context) {", new: "for w := withinOf(ctx); w != nil; w = nil {",
+		what: "an acquire in a function that holds the name does not say that it waits for itself", file: "engine/hold.go",
+		old: "w = withinOf(w.Context) {\n\t\tfor _, l", new: "w = nil {\n\t\tfor _, l",
 		tests: "engine TestAnAcquireThatWaitsForItselfSaysSo",
 	},
 	{
@@ -521,5 +521,30 @@ var engines = []fault{
 		what: "a line of the page is not bounded", file: "engine/snapshot.go",
 		old: "if all.HeldAll++; len(all.Held) < most {", new: "if all.HeldAll++; true {",
 		tests: "engine/lockdebug TestThePageIsBounded",
+	},
+	{
+		what: "the Tracer is not told of a loss after many failed renewals", file: "engine/trace.go",
+		old: "(*l.events)[:min(len(*l.events), mostEvents-1)]", new: "(*l.events)[:min(len(*l.events), mostEvents)]",
+		tests: "engine TestEachLossOfAHoldIsAnEvent",
+	},
+	{
+		what: "votes of a refused attempt are those of a lock that was handed over", file: "engine/trace.go",
+		old: "if t.Got != gotAsked {", new: "if false {",
+		tests: "engine TestTheTracerIsToldHowALockWasGot",
+	},
+	{
+		what: "names that were hot long ago are hot", file: "engine/internal/hot/sketch.go",
+		old: "case ago <= Window:", new: "default:",
+		tests: "engine/internal/hot TestNamesOfTheLastMinutesAreShown",
+	},
+	{
+		what: "the page has no kind and time of who asks the masters", file: "engine/queue.go",
+		old: "n.Asks, n.asker = theirs == 0, asker{c.turn.called, c.kind}", new: "n.Asks = theirs == 0",
+		tests: "engine TestThePageHasWhoAsksTheMastersAndSinceWhen",
+	},
+	{
+		what: "two hot names have the same label", file: "engine/internal/inside/snapshot.go",
+		old: "return strconv.Quote(name)", new: "return \"?\" + strconv.Quote(\"\")",
+		tests: "engine/internal/inside TestNamesThatAreShownDiffer",
 	},
 }
