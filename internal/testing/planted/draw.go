@@ -117,35 +117,34 @@ func drawn(n int) (survived int, err error) {
 	}
 	fmt.Printf("%d of %d mutants; to repeat it: %s=%d make mutants DRAW=%d\n", n, len(all), draw.Env, seed, n)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	var some []mutant
-	for _, m := range all {
-		if compiles, wrong := r.compiles(m); wrong != nil {
-			return 0, wrong
-		} else if compiles {
-			some = append(some, m)
-		}
-		if len(some) == n {
-			break
-		}
-	}
 	var mu sync.Mutex // guards the following, and the output
-	each(slices.DeleteFunc(some, func(m mutant) bool { return !strings.Contains(m.name, *only) }), func(m mutant) {
-		began := time.Now()
-		by, wrong := r.look(m, t.near(filepath.Dir(m.file)))
-		mu.Lock()
-		defer mu.Unlock()
-		if by == "" || strings.HasSuffix(by, hung) {
-			if reason, is := reasonFor(m.name); is {
+	planted := 0
+	for next := 0; planted < n && next < len(all); { // as many more as did not compile
+		some := all[next:min(next+n-planted, len(all))]
+		next += len(some)
+		each(some, func(m mutant) {
+			began := time.Now()
+			by, wrong := r.look(m, t.near(filepath.Dir(m.file)))
+			mu.Lock()
+			defer mu.Unlock()
+			reason, is := reasonFor(m.name)
+			switch {
+			case errors.Is(wrong, errNoProgram): // no mutant
+				return
+			case wrong != nil:
+				err = errors.Join(err, fmt.Errorf("%s: %w", m.name, wrong))
+			case by != "" && !strings.HasSuffix(by, hung):
+			case is:
 				by = "explained: " + reason
-			} else {
+			default:
 				survived++
 				by = strings.TrimSpace("SURVIVED " + by)
 			}
-		}
-		err = errors.Join(err, wrong)
-		fmt.Printf("%5.1fs  %s\n\t%s\n", time.Since(began).Seconds(), m.name, by)
-	})
-	fmt.Printf("%d planted, %d survived\n", len(some), survived)
+			planted++
+			fmt.Printf("%3d/%d %5.1fs  %s\n\t%s\n", planted, n, time.Since(began).Seconds(), m.name, by)
+		})
+	}
+	fmt.Printf("%d planted, %d survived\n", planted, survived)
 	return survived, err
 }
 
@@ -156,17 +155,6 @@ func reasonFor(mutant string) (reason string, is bool) {
 		}
 	}
 	return "", false
-}
-
-// compiles reports whether the mutant is a program.
-func (r *runner) compiles(m mutant) (bool, error) {
-	dir, err := r.overlay(map[string]string{m.file: m.text})
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(dir)
-	_, err = command(r.top, "go", "build", "-o", os.DevNull, "-overlay", filepath.Join(dir, list), "./"+filepath.Dir(m.file))
-	return err == nil, nil
 }
 
 // patience is for the tests of a package, also on a busy machine.
