@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"muxlock/internal/testing/draw"
+	"muxlock/internal/testing/redistest"
 )
 
 // A tree is the module's packages, by their paths below it.
@@ -100,6 +101,7 @@ func drawn(n int) (survived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(r.dir)
+	r.flags = []string{"-vet=off"}
 	if r.simulated, err = simulated(r.top); err != nil {
 		return 0, err
 	}
@@ -115,6 +117,7 @@ func drawn(n int) (survived int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	all = slices.DeleteFunc(all, func(m mutant) bool { return !strings.Contains(m.name, *only) })
 	fmt.Printf("%d of %d mutants; to repeat it: %s=%d make mutants DRAW=%d\n", n, len(all), draw.Env, seed, n)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	var mu sync.Mutex // guards the following, and the output
@@ -190,7 +193,7 @@ func (r *runner) look(m mutant, packages []string) (by string, err error) {
 		return !timeout, nil
 	}
 	for _, pkg := range packages {
-		if found, err := find("quick", pkg, ".*", []string{"MUXLOCK_QUICK=1"}); found || err != nil {
+		if found, err := find("quick", pkg, ".*", []string{redistest.QuickEnv + "=1"}); found || err != nil {
 			return by, err
 		}
 	}

@@ -116,6 +116,7 @@ func each[T any](items []T, do func(T)) {
 type runner struct {
 	top, dir  string   // of the repository; for files of this run
 	simulated []string // the packages that the simulator drives
+	flags     []string // of go test
 }
 
 func newRunner() (*runner, error) {
@@ -205,7 +206,8 @@ func (r *runner) test(pkg, pattern, dir string, args ...string) (red bool, text 
 // testIn is test with an environment.
 func (r *runner) testIn(env []string, pkg, pattern, dir string, args ...string) (red bool, text string, err error) {
 	binary := filepath.Join(dir, filepath.Base(pkg)+".test")
-	if text, err := command(r.top, "go", "test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary, "./"+pkg); err != nil {
+	build := slices.Concat([]string{"test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary}, r.flags, []string{"./" + pkg})
+	if text, err := command(r.top, "go", build...); err != nil {
 		return false, "", fmt.Errorf("%w: %w\n%s", errNoProgram, err, text)
 	}
 	args = append([]string{"-test.run", "^(" + pattern + ")$", "-test.v", "-test.timeout", "1m"}, args...)
