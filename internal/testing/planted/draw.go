@@ -11,9 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"muxlock/internal/testing/draw"
-	"muxlock/internal/testing/redistest"
 )
 
 // A tree is the module's packages, by their paths below it.
@@ -81,9 +78,12 @@ func (t tree) near(pkg string) (all []string) {
 	return slices.DeleteFunc(seen, func(pkg string) bool { return !t.tests[pkg] })
 }
 
-// seedOf returns draw.Env, or the number of the commit.
+// seedEnv names an environment variable. CI sets it to a number of the commit.
+const seedEnv = "MUXLOCK_SEED"
+
+// seedOf returns the number in seedEnv, or that of the commit.
 func seedOf(top string) (uint64, error) {
-	if text := os.Getenv(draw.Env); text != "" {
+	if text := os.Getenv(seedEnv); text != "" {
 		return strconv.ParseUint(text, 10, 64)
 	}
 	text, err := command(top, "git", "rev-parse", "--short=8", "HEAD")
@@ -118,7 +118,7 @@ func drawn(n int) (survived int, err error) {
 		return 0, err
 	}
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !strings.Contains(m.name, *only) })
-	fmt.Printf("%d of %d mutants; to repeat it: %s=%d make mutants DRAW=%d\n", n, len(all), draw.Env, seed, n)
+	fmt.Printf("%d of %d mutants; to repeat it: %s=%d make mutants DRAW=%d\n", n, len(all), seedEnv, seed, n)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	var mu sync.Mutex // guards the following, and the output
 	planted := 0
@@ -193,7 +193,7 @@ func (r *runner) look(m mutant, packages []string) (by string, err error) {
 		return !timeout, nil
 	}
 	for _, pkg := range packages {
-		if found, err := find("quick", pkg, ".*", []string{redistest.QuickEnv + "=1"}); found || err != nil {
+		if found, err := find("quick", pkg, ".*", []string{"MUXLOCK_QUICK=1"}); found || err != nil {
 			return by, err
 		}
 	}
