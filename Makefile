@@ -11,6 +11,7 @@ PARALLEL   ?= 8 # tests of a package
 FUZZTIME   ?= 30s
 STRESS     ?= 20
 MODEL      ?= all# or a part: 2/4 is the second quarter
+DRAW       ?= 0 # mutants of all packages; 0: all of the pure ones
 PART       ?= 1/1 # of the planted faults: 3/10 is the third tenth
 TIMES      ?= 20
 BENCHARGS  ?=
@@ -60,8 +61,8 @@ model: setup ## all small configurations of the fencing protocol, of the line, o
 planted: setup ## faults in production code, one at a time: which test sees each? PART of them
 	$(GO) run ./internal/testing/planted -part $(PART)
 
-mutants: ## one operator, number, condition or statement of the pure packages changed at a time: which change does no test see?
-	$(GO) run ./internal/testing/planted -mutants
+mutants: setup ## one operator, number, condition or statement of the pure packages changed at a time, or DRAW of all packages: which change does no test see?
+	$(GO) run ./internal/testing/planted -mutants -draw $(DRAW)
 
 prove: ## all that is tried on the lock, as one table; an hour
 	@.ci/prove

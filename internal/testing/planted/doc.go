@@ -3,6 +3,7 @@
 //	make planted              all faults
 //	make planted PART=3/10    the third tenth of them
 //	make mutants              mutants of the pure packages in their place
+//	make mutants DRAW=20      twenty mutants drawn from all packages, by a number of the commit
 //
 // A fault is one replacement in one file of production code (faults of each floor: rules.go, pipeline.go,
 // engine.go, scripts.go). The tree stays as it is: go build -overlay reads the replaced file in its place.
@@ -15,5 +16,8 @@
 //
 // A mutant is a small change made by a rule (mutant.go): an operator is another, a condition is negated, and so on. Only the
 // tests of the package look for mutants. A mutant without any visible effect has a line in explained.txt. The exit status is 1
-// if a mutant without a line survives, or if a line names a mutant that is killed or not there.
+// if a mutant without a line survives, or if a line names a mutant that is killed.
+//
+// For a drawn mutant (draw.go) the quick tests of its package look first, then those of all packages that use it, then the
+// simulator for 200 schedules, then the tests on servers. What only a time-out ended counts as a survivor.
 package main

@@ -26,12 +26,16 @@ var (
 	schedules = flag.Int("schedules", 50, "that the simulator plays for a fault, at most; 0: tests alone")
 	atOnce    = flag.Int("at-once", 2, "faults")
 	mutants   = flag.Bool("mutants", false, "mutants of the pure packages, not the listed faults")
+	draws     = flag.Int("draw", 0, "so many mutants of all packages, drawn, not the listed faults")
 )
 
 func main() {
 	flag.Parse()
 	all := run
-	if *mutants {
+	switch {
+	case *draws > 0:
+		all = func() (int, error) { return drawn(*draws) }
+	case *mutants:
 		all = score
 	}
 	survived, err := all()
@@ -69,11 +73,9 @@ func run() (survived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(r.dir)
-	deps, err := command(r.top, "go", "list", "-deps", "-test", "./"+simulator)
-	if err != nil {
+	if r.simulated, err = simulated(r.top); err != nil {
 		return 0, err
 	}
-	r.simulated = strings.Fields(deps)
 	fmt.Printf("%d faults of %d (part %s), %d schedules at most\n", len(some), len(faults()), *part, *schedules)
 	var mu sync.Mutex // guards the following, and the output
 	done := 0
@@ -114,6 +116,7 @@ func each[T any](items []T, do func(T)) {
 type runner struct {
 	top, dir  string   // of the repository; for files of this run
 	simulated []string // the packages that the simulator drives
+	flags     []string // of go test
 }
 
 func newRunner() (*runner, error) {
@@ -125,6 +128,12 @@ func newRunner() (*runner, error) {
 	r.top = strings.TrimSpace(top)
 	r.dir, err = os.MkdirTemp("", "planted")
 	return r, err
+}
+
+// simulated returns the packages that the simulator drives.
+func simulated(top string) ([]string, error) {
+	deps, err := command(top, "go", "list", "-deps", "-test", "./"+simulator)
+	return strings.Fields(deps), err
 }
 
 // played matches the simulator's line of how many schedules it played.
@@ -162,7 +171,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 			if text, err := command(r.top, "go", "test", "-run", "^("+pattern+")$", "./"+pkg); err != nil {
 				return "", fmt.Errorf("%s fails without the fault, too: %w\n%s", pkg, err, text)
 			}
-			return pkg + " " + firstRed(text, pattern), nil
+			return pkg + " " + firstRed(text), nil
 		}
 	}
 	return "", nil
@@ -191,12 +200,18 @@ var errNoProgram = errors.New("does not compile")
 // test runs tests of a package with the overlay in a directory, and reports whether they are red. An error says that they could
 // not run.
 func (r *runner) test(pkg, pattern, dir string, args ...string) (red bool, text string, err error) {
+	return r.testIn(nil, pkg, pattern, dir, args...)
+}
+
+// testIn is test with an environment.
+func (r *runner) testIn(env []string, pkg, pattern, dir string, args ...string) (red bool, text string, err error) {
 	binary := filepath.Join(dir, filepath.Base(pkg)+".test")
-	if text, err := command(r.top, "go", "test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary, "./"+pkg); err != nil {
+	build := slices.Concat([]string{"test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary}, r.flags, []string{"./" + pkg})
+	if text, err := command(r.top, "go", build...); err != nil {
 		return false, "", fmt.Errorf("%w: %w\n%s", errNoProgram, err, text)
 	}
 	args = append([]string{"-test.run", "^(" + pattern + ")$", "-test.v", "-test.timeout", "1m"}, args...)
-	text, err = command(filepath.Join(r.top, pkg), binary, args...)
+	text, err = commandIn(env, filepath.Join(r.top, pkg), binary, args...)
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		return false, "", err
 	}
@@ -206,21 +221,34 @@ func (r *runner) test(pkg, pattern, dir string, args ...string) (red bool, text 
 	return err != nil, text, nil
 }
 
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+var (
+	failed  = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+	running = regexp.MustCompile(`running tests:\s+(\w+)`)
+	begun   = regexp.MustCompile(`(?m)^=== (?:RUN|CONT|NAME) +(\w+)`)
+)
 
-// firstRed returns the first test that failed, or the whole pattern if a panic ended the tests.
-func firstRed(text, pattern string) string {
+// firstRed returns the first test that failed, or the one that ran when a panic ended the tests.
+func firstRed(text string) string {
 	if m := failed.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
-	return pattern + ", which panicked or hung"
+	if m := running.FindStringSubmatch(text); m != nil {
+		return m[1] + ", which hung"
+	}
+	all := begun.FindAllStringSubmatch(text, -1)
+	return all[len(all)-1][1] + ", which panicked"
 }
 
 // command runs a program in a directory.
 func command(dir, name string, args ...string) (string, error) {
+	return commandIn(nil, dir, name, args...)
+}
+
+// commandIn is command with an environment.
+func commandIn(env []string, dir, name string, args ...string) (string, error) {
 	c := exec.Command(name, args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "MUXLOCK_REQUIRE_REDIS=1")
+	c.Env = append(append(os.Environ(), "MUXLOCK_REQUIRE_REDIS=1"), env...)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	err := c.Run()

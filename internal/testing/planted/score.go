@@ -81,33 +81,22 @@ func score() (survived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(r.dir)
-	known := make(map[string]bool) // whether the explained mutant survived
-	for line := range strings.Lines(explained) {
-		if name, _, _ := strings.Cut(line, " | "); strings.Contains(name, *only) {
-			known[name] = false
-		}
-	}
 	fmt.Printf("%-40s %7s %7s %9s %8s\n", "", "mutants", "killed", "explained", "survived")
 	var all tally
 	for _, s := range subjects {
 		began := time.Now()
-		n, wrong := r.score(s, known)
+		n, wrong := r.score(s)
 		if err = errors.Join(err, wrong); n != (tally{}) {
 			fmt.Printf("%-40s %s %6.1fs\n", s.files, n, time.Since(began).Seconds())
 		}
 		all = tally{all.killed + n.killed, all.explained + n.explained, all.survived + n.survived}
 	}
 	fmt.Printf("%-40s %s\n", "all", all)
-	for name, is := range known {
-		if !is {
-			err = errors.Join(err, fmt.Errorf("explained, but killed or not there: %s", name))
-		}
-	}
 	return all.survived, err
 }
 
-// score plants the mutants of a subject, and notes the known ones that survive.
-func (r *runner) score(s subject, known map[string]bool) (n tally, err error) {
+// score plants the mutants of a subject.
+func (r *runner) score(s subject) (n tally, err error) {
 	some, err := s.mutants(r.top, *only)
 	if err != nil || len(some) == 0 {
 		return n, err
@@ -124,15 +113,17 @@ func (r *runner) score(s subject, known map[string]bool) (n tally, err error) {
 		if done++; done%100 == 0 {
 			fmt.Printf("%-40s %d of %d\n", s.files, done, len(some))
 		}
-		_, is := known[m.name]
+		_, is := reasonFor(m.name)
 		switch {
 		case errors.Is(wrong, errNoProgram): // no mutant
 		case wrong != nil:
 			err = errors.Join(err, fmt.Errorf("%s: %w", m.name, wrong))
 		case killed:
 			n.killed++
+			if is {
+				err = errors.Join(err, fmt.Errorf("explained, but killed: %s", m.name))
+			}
 		case is:
-			known[m.name] = true
 			n.explained++
 		default:
 			n.survived++
