@@ -21,9 +21,9 @@ func Strangers(shown []Shown, maxTTL time.Duration) []error {
 		case err != nil:
 			why[i] = fmt.Errorf("%w: %w", ErrOther, err)
 		case len(set.Members) != len(shown):
-			why[i] = fmt.Errorf("%w: number of Masters: here %d, at the master %d: %v; name these, or give the set up (engine/README.md)", ErrOther, len(shown), len(set.Members), set.Members)
+			why[i] = fmt.Errorf("%w: number of Masters: here %d, at the master %d: %v; name these, or give the set up (cmd/muxlock/RUNBOOK.md)", ErrOther, len(shown), len(set.Members), set.Members)
 		case maxTTL.Milliseconds() > set.MaxTTL.Milliseconds():
-			why[i] = fmt.Errorf("%w: MaxTTL: here %v, at the master %v; shorten it, or give the set up (engine/README.md)", ErrOther, maxTTL, set.MaxTTL)
+			why[i] = fmt.Errorf("%w: MaxTTL: here %v, at the master %v; shorten it, or give the set up (cmd/muxlock/RUNBOOK.md)", ErrOther, maxTTL, set.MaxTTL)
 		default:
 			sets[i], marks[i] = set, ParseMark(s.Mark)
 		}
