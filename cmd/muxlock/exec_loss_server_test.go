@@ -135,7 +135,7 @@ func TestALateAnswerThatRenewedTheLockLeavesTheCommandAlone(t *testing.T) {
 	j, tell := supervised(t, time.Minute, 0, `trap 'exit 7' TERM`+forever)
 	tell("2m") // more than the grace
 	j.ends(t, 7, syscall.SIGTERM)
-	require.Empty(t, j.log.String())
+	require.NotContains(t, j.log.String(), "muxlock") // a shell may say that its child was terminated
 }
 
 func TestALockThatWasGoneWhenTheCommandEndedIsLost(t *testing.T) {

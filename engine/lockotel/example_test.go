@@ -54,7 +54,11 @@ func Example() {
 	}
 	for _, m := range exported.ScopeMetrics[0].Metrics {
 		if s, is := m.Data.(metricdata.Sum[float64]); is && m.Name == "muxlock.acquired" {
-			fmt.Println(m.Name, s.DataPoints[0].Value)
+			all := 0.0 // kinds of locks
+			for _, p := range s.DataPoints {
+				all += p.Value
+			}
+			fmt.Println(m.Name, all)
 		}
 	}
 	// Output:
