@@ -9,9 +9,9 @@ import (
 	"muxlock/pipeline/internal/wakeup"
 )
 
-// Await returns nil when it is time to ask for name again: on a quorum of masters it may be free.
+// Await returns nil when it is time to ask for name again: on a quorum of masters that vote it may be free.
 // On each of them it was read as absent, or it changed after it was read as present, or its lease
-// has run out. Await is a hint and grants nothing. It polls only while fewer than a quorum of masters
+// has run out. Await is a hint and grants nothing. It polls only while fewer than a quorum of them
 // notify: then it returns after poll, jittered by half, at the latest. All waiters for a name are
 // woken at once, so callers add jitter of their own.
 //
@@ -53,6 +53,9 @@ func (p *Pipeline) startWakeups() (*wakeup.Wakeups, error) {
 			options = append(options, m.option)
 		}
 		p.wakeups = wakeup.New(p.ctx, options, p.quorum, p.cfg.Timeout)
+		for _, m := range p.masters {
+			p.wakeups.Votes(m.index, m.reported.votes)
+		}
 	}
 	return p.wakeups, nil
 }

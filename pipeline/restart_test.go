@@ -345,3 +345,13 @@ func TestRoundThatNobodyIsSentIsDecidedAndForgotten(t *testing.T) {
 		})
 	}
 }
+
+func TestNameThatIsFreeOnlyWithAMasterThatWaitsWakesNobody(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		hold("a", b.fakes[:1], 2*testWait)
+		b.restarted(2)
+		a := b.await("a", time.Second)
+		a.requireWaiting(time.Until(b.votesFrom(2)) - time.Second)
+		a.requireWokenWithin(b.votesFrom(2), time.Second)
+	})
+}

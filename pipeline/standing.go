@@ -28,6 +28,9 @@ func (m *master) report() {
 	if now.votes {
 		p.voted.Add(1)
 	}
+	if p.wakeups != nil {
+		p.wakeups.Votes(m.index, now.votes)
+	}
 	p.mu.Unlock()
 	if p.cfg.Changed != nil {
 		p.cfg.Changed(m.address, now.up, cause)

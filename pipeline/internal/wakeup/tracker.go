@@ -36,6 +36,7 @@ type tracker struct {
 	// The following are guarded by wakeups.mu.
 	connection uint64 // the number of the connection; grows as soon as one has ended
 	tracked    bool   // the server pushes
+	abstains   bool   // the master would grant nothing now (Votes)
 	unread     map[*subscription]bool
 	pushes     uint64
 	reads      uint64

@@ -12,7 +12,7 @@
 // sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it wakes needlessly.
 //
 // Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds. Hence the alarm: the
-// moment from which on the name is free on a quorum, by the PTTLs. While fewer than a quorum would push (tracking refused,
+// moment from which on the name is free on a quorum, by the PTTLs. Only masters that vote count. While fewer than a quorum would push (tracking refused,
 // connection lost), the waiter polls as it would without notifications.
 //
 // A server has a table of tracked names (tracking-table-max-keys). If it is full, each read evicts another name, whose
@@ -150,6 +150,17 @@ func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeou
 // Wait returns when all trackers have ended.
 func (u *Wakeups) Wait() { u.running.Wait() }
 
+// Votes notes whether a master would grant what is free. At first all do. The observations of one that does not are left out:
+// its word would wake waiters over and over, and none of them could get the name.
+func (u *Wakeups) Votes(master int, votes bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.trackers[master].abstains = !votes
+	for _, sub := range u.names {
+		u.wakeDueLocked(sub)
+	}
+}
+
 // Join adds a waiter for a name. Its caller must call Leave. While fewer than a quorum of masters would push, the Timer
 // fires after poll, jittered by half, at the latest.
 func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
@@ -226,10 +237,12 @@ func (u *Wakeups) wakeDueLocked(sub *subscription) {
 	free, armed, quorum := 0, 0, u.quorum
 	u.ends = u.ends[:0]
 	for m, o := range sub.observations {
-		if t := u.trackers[m]; o.armed || o.later || t.tracked && (o.reading || t.unread[sub]) {
+		t := u.trackers[m]
+		if !t.abstains && (o.armed || o.later || t.tracked && (o.reading || t.unread[sub])) {
 			armed++
 		}
 		switch {
+		case t.abstains:
 		case o.state == absent || o.state == changed:
 			free++
 		case o.state == held && !o.ends.IsZero():
