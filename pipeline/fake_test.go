@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -207,16 +207,20 @@ func (c *fakeConn) closeLocked() {
 
 // receive reads commands until the client closes.
 func (c *fakeConn) receive() {
-	in := bufio.NewReaderSize(c.net, 1<<16)
+	in, buf := "", make([]byte, 1<<16)
 	for {
-		args, err := redisfake.ReadCommand(in)
+		n, err := c.net.Read(buf)
+		in += string(buf[:n])
 		c.f.mu.Lock()
-		if err != nil {
+		args, rest, bad := redisfake.CutCommand(in)
+		for ; bad == nil; args, rest, bad = redisfake.CutCommand(in) {
+			c.inbox, in = append(c.inbox, arrival{time.Now(), args}), rest
+		}
+		if err != nil || !errors.Is(bad, io.ErrUnexpectedEOF) {
 			c.closeLocked()
 			c.f.mu.Unlock()
 			return
 		}
-		c.inbox = append(c.inbox, arrival{time.Now(), args})
 		c.f.changed.Broadcast()
 		c.f.mu.Unlock()
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bufio"
 	"bytes"
 	"strconv"
 	"testing"
@@ -108,7 +107,7 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	m.member.Swaps = "7"
 	id := membership.NewWaitClock("a set", "data", "7").ID
 	m.openLocked(time.Now())
-	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
+	words, _, err := redisfake.CutCommand(string(m.out[0]))
 	require.NoError(t, err)
 	require.Equal(t, id, words[len(words)-1])
 	var answered time.Duration
@@ -118,7 +117,7 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 			_, answered = clock.Shared()
 		}
 	})
-	words, err = redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
+	words, _, err = redisfake.CutCommand(string(m.out[0]))
 	require.NoError(t, err)
 	require.Equal(t, []string{"HSET", conn.SinceKey, "ticket " + id}, words[:3])
 	ms, err := strconv.ParseInt(words[3], 10, 64)

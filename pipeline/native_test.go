@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -123,7 +121,7 @@ func requireNoNameTwice(t *testing.T, entries []Request, set string) {
 	r, _ := newRound(1, entries...)
 	l := r.in(allNative, "", set)
 	for c := range l.Commands {
-		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
+		args, _, err := redisfake.CutCommand(string(l.BytesOf(c, c+1)))
 		require.NoError(t, err)
 		from, to := l.EntriesOf(c)
 		names := make(map[string]bool)

@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -281,7 +279,7 @@ func requireCommands(t *testing.T, entries []Request) *conn.Load {
 	next := 0
 	require.Equal(t, len(l.Commands), l.Batch.Commands())
 	for c := range l.Commands {
-		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
+		args, _, err := redisfake.CutCommand(string(l.BytesOf(c, c+1)))
 		require.NoError(t, err)
 		from, to := l.EntriesOf(c)
 		require.Equal(t, next, from)

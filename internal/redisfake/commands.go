@@ -35,10 +35,10 @@ func (c *conn) executeLocked(words []string) any {
 	case "HELLO":
 		return table{"server", "redis", "version", version, "proto", 3, "role", "master"}
 	case "CLIENT":
-		switch strings.Join(words[1:], " ") {
-		case "TRACKING ON OPTIN":
+		switch {
+		case slices.Equal(words[1:], []string{"TRACKING", "ON", "OPTIN"}):
 			c.tracking = true
-		case "CACHING YES":
+		case slices.Equal(words[1:], []string{"CACHING", "YES"}):
 			c.caching = true
 		}
 		return status("OK")
@@ -128,8 +128,8 @@ func (s *Server) infoLocked(sections []string) string {
 	if s.replica {
 		role = "slave"
 	}
-	stats := fmt.Sprintf("# Stats\r\ntotal_net_repl_input_bytes:%d\r\n", s.fed)
-	info := fmt.Sprintf("# Replication\r\nrole:%s\r\nmaster_replid:%s\r\nsecond_repl_offset:%d\r\n", role, s.replID, s.offset)
+	stats := "# Stats\r\ntotal_net_repl_input_bytes:" + strconv.Itoa(s.fed) + "\r\n"
+	info := "# Replication\r\nrole:" + role + "\r\nmaster_replid:" + s.replID + "\r\nsecond_repl_offset:" + strconv.Itoa(s.offset) + "\r\n"
 	switch {
 	case len(sections) > 0 && sections[0] == "stats":
 		return stats

@@ -1,7 +1,6 @@
 package redisfake
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -18,7 +17,7 @@ type conn struct {
 
 	// Guarded by Server.mu:
 	err           error      // why nothing more comes or goes; nil: it is open
-	in            []byte     // the begin of a command
+	in            string     // the begin of a command
 	out           []delivery // replies not read yet, the oldest first
 	replies       int        // so far, with pushes
 	readDeadline  time.Time
@@ -46,17 +45,16 @@ func (c *conn) Write(p []byte) (int, error) {
 	case passed(c.writeDeadline):
 		return 0, os.ErrDeadlineExceeded
 	}
-	c.in = append(c.in, p...)
+	c.in += string(p)
 	for c.err == nil {
-		in := bytes.NewBuffer(c.in)
-		words, err := ReadCommand(in)
+		words, rest, err := CutCommand(c.in)
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // there is more to come
+		case errors.Is(err, io.ErrUnexpectedEOF): // there is more to come
 			return len(p), nil
 		case err != nil:
 			c.endLocked(io.EOF)
 		default:
-			c.in = in.Bytes()
+			c.in = rest
 			c.replyLocked(c.executeLocked(words))
 		}
 	}
@@ -133,7 +131,7 @@ func (c *conn) Close() error {
 
 func (c *conn) endLocked(err error) {
 	if c.err == nil {
-		c.err, c.in, c.out = err, nil, nil
+		c.err, c.in, c.out = err, "", nil
 		delete(c.s.conns, c)
 		c.alarm.Stop()
 		c.changed.Broadcast()

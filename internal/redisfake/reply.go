@@ -24,9 +24,11 @@ func appendReply(b []byte, reply any) []byte {
 	case string:
 		return resp.AppendBulk(b, r)
 	case status:
-		return fmt.Appendf(b, "+%s\r\n", string(r))
-	case int, int64:
-		return fmt.Appendf(b, ":%d\r\n", r)
+		return append(append(append(b, '+'), r...), "\r\n"...)
+	case int:
+		return resp.AppendHeader(b, ':', r)
+	case int64:
+		return resp.AppendHeader(b, ':', int(r))
 	case error:
 		return fmt.Appendf(b, "-%v\r\n", r)
 	case table:
@@ -46,38 +48,37 @@ func appendAll(b []byte, parts []any) []byte {
 	return b
 }
 
-// ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete. An end before that is
-// io.EOF or io.ErrUnexpectedEOF.
-func ReadCommand(in interface {
-	io.Reader
-	ReadString(delim byte) (string, error)
-}) ([]string, error) {
-	length := func(sign string) (int, error) {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return 0, err
-		}
-		n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(line, sign), "\r\n"))
-		if err != nil || n < 0 || !strings.HasPrefix(line, sign) {
-			return 0, fmt.Errorf("want %s and a length, got %q", sign, line)
-		}
-		return n, nil
-	}
-	n, err := length("*")
+// CutCommand cuts one command, an array of bulk strings, off the begin of in. If there is more to come, the error is
+// io.ErrUnexpectedEOF.
+func CutCommand(in string) (words []string, rest string, err error) {
+	n, rest, err := cutLength(in, '*')
 	if err != nil {
-		return nil, err
+		return nil, in, err
 	}
-	words := make([]string, n)
-	for i := range words {
-		size, err := length("$")
+	words = make([]string, 0, min(n, len(rest)))
+	for range n {
+		size, bulk, err := cutLength(rest, '$')
+		if err == nil && len(bulk) < size+len("\r\n") {
+			err = io.ErrUnexpectedEOF
+		}
 		if err != nil {
-			return nil, err
+			return nil, in, err
 		}
-		word := make([]byte, size+len("\r\n"))
-		if _, err := io.ReadFull(in, word); err != nil {
-			return nil, err
-		}
-		words[i] = string(word[:size])
+		words, rest = append(words, bulk[:size]), bulk[size+len("\r\n"):]
 	}
-	return words, nil
+	return words, rest, nil
+}
+
+// cutLength cuts a line off that has a sign and a length.
+func cutLength(in string, sign byte) (n int, rest string, err error) {
+	line, rest, whole := strings.Cut(in, "\r\n")
+	switch {
+	case !whole && (in == "" || in[0] == sign && len(in) < 32):
+		return 0, in, io.ErrUnexpectedEOF
+	case whole && line != "" && line[0] == sign:
+		if n, err := strconv.Atoi(line[1:]); err == nil && n >= 0 {
+			return n, rest, nil
+		}
+	}
+	return 0, in, fmt.Errorf("want %c and a length, got %.32q", sign, in)
 }

@@ -1,7 +1,6 @@
 package wakeup
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -47,20 +46,24 @@ func resultOf(t testing.TB, wire string) rueidis.RedisResult {
 	theirs, ours := net.Pipe()
 	var served sync.WaitGroup
 	served.Go(func() {
-		in := bufio.NewReader(ours)
+		in, buf := "", make([]byte, 1<<10)
 		for {
-			args, err := redisfake.ReadCommand(in)
+			n, err := ours.Read(buf)
 			if err != nil {
 				return
 			}
-			reply := wire
-			switch args[0] {
-			case "HELLO":
-				reply = "%1\r\n+proto\r\n:3\r\n"
-			case "CLIENT", "PING":
-				reply = "+OK\r\n"
+			in += string(buf[:n])
+			for args, rest, err := redisfake.CutCommand(in); err == nil; args, rest, err = redisfake.CutCommand(in) {
+				in = rest
+				reply := wire
+				switch args[0] {
+				case "HELLO":
+					reply = "%1\r\n+proto\r\n:3\r\n"
+				case "CLIENT", "PING":
+					reply = "+OK\r\n"
+				}
+				go ours.Write([]byte(reply))
 			}
-			go ours.Write([]byte(reply))
 		}
 	})
 	client, err := rueidis.NewClient(rueidis.ClientOption{
