@@ -8,9 +8,9 @@
 // A fault is one replacement in one file of production code (faults of each floor: rules.go, pipeline.go,
 // engine.go, scripts.go). The tree stays as it is: go build -overlay reads the replaced file in its place.
 //
-// The simulator (internal/testing/sim) looks for each fault first, for at most -schedules, and stops at the first
-// violation. If the simulator sees none, or takes too long, the tests run that the fault names. A test counts only if it
-// passes without the fault. Lua runs on real servers alone, so the simulator plays no faults of scripts.
+// The tests run that the fault names. A test counts only if it passes without the fault. With -schedules 50 the simulator
+// (internal/testing/sim) looks for each fault first, for at most so many schedules, and stops at the first violation: that
+// shows what it sees, and takes twenty times as long. Lua runs on real servers alone, so it plays no faults of scripts.
 //
 // A fault that survives is a defect of the tests. The exit status is 1 then.
 //

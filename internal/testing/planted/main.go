@@ -23,7 +23,7 @@ const simulator = "internal/testing/sim"
 var (
 	part      = flag.String("part", "1/1", "which faults: 3/10 is the third tenth")
 	only      = flag.String("only", "", "those whose file or description has this text")
-	schedules = flag.Int("schedules", 50, "that the simulator plays for a fault, at most; 0: tests alone")
+	schedules = flag.Int("schedules", 0, "that the simulator plays for a fault first, at most; 0: tests alone")
 	atOnce    = flag.Int("at-once", 2, "faults")
 	mutants   = flag.Bool("mutants", false, "mutants of the pure packages, not the listed faults")
 	draws     = flag.Int("draw", 0, "so many mutants of all packages, drawn, not the listed faults")
