@@ -59,7 +59,7 @@ func TestManyProcessesThatWantOneNameGetItHalfAsOftenAsFew(t *testing.T) {
 	}
 	often := func(processes int) int {
 		h := herd{processes: processes, near: time.Millisecond, far: 2 * time.Millisecond, hold: time.Millisecond}
-		return len(h.run(t, 4*time.Second))
+		return len(h.run(t, 2*time.Second))
 	}
 	few, many := often(3), often(60)
 	t.Logf("%d of 60, %d of 3", many, few)

@@ -64,7 +64,7 @@ func (f *fakes) near(there time.Duration, changes ...func(*Config)) *Engine {
 
 // scattered returns engines, each with paths of its own to five masters: there they take from near to far.
 func scattered(t *testing.T, rng *rand.Rand, n int, near, far time.Duration) (engines []*Engine) {
-	f := newFakes(t, 5)
+	f := newFakes(t, 3)
 	for range n {
 		engines = append(engines, f.engine(func() time.Duration { return near + time.Duration(rng.Int64N(int64(far-near)+1)) }))
 	}

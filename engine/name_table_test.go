@@ -328,7 +328,7 @@ func TestNamesOfABurstAreForgottenWhenItIsOver(t *testing.T) {
 			}
 			return n
 		}
-		const burst = 50_000
+		const burst = 10_000
 		for range 3 {
 			locks := make([]*Lock, burst)
 			for i := range locks {

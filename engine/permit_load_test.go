@@ -76,13 +76,13 @@ func (c crew) run(t *testing.T, long time.Duration) (attempts, used float64) {
 }
 
 func TestPermitsAtHalfTheLoadTakeOneRoundTrip(t *testing.T) {
-	c := crew{processes: 64, limit: 32, near: 100 * time.Microsecond, far: 300 * time.Microsecond, hold: 20 * time.Millisecond, idle: 60 * time.Millisecond}
+	c := crew{processes: 32, limit: 16, near: 100 * time.Microsecond, far: 300 * time.Microsecond, hold: 20 * time.Millisecond, idle: 60 * time.Millisecond}
 	attempts, _ := c.run(t, 2*time.Second)
 	require.Less(t, attempts, 1.1)
 }
 
 func TestPermitsAreUsedAtTwiceTheLoad(t *testing.T) {
-	c := crew{processes: 64, limit: 32, near: 100 * time.Microsecond, far: 300 * time.Microsecond, hold: 20 * time.Millisecond}
+	c := crew{processes: 32, limit: 16, near: 100 * time.Microsecond, far: 300 * time.Microsecond, hold: 20 * time.Millisecond}
 	_, used := c.run(t, time.Second)
 	require.Greater(t, used, 0.9)
 }

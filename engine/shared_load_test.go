@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/testing/draw"
 )
 
 // read returns how often eight processes read a name in a second, and the waits of a writer beside them that never pauses, in
@@ -57,19 +55,20 @@ func TestAWriterThatNeverPausesLeavesReadersMostOfTheTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates many processes")
 	}
-	const runs = 16 // one differs from the next by 0.05 beside a writer, and by 0.02 alone
+	const runs = 6 // the same in each test: one differs from the next by 0.05, and from itself by 0.02
 	var alone, beside int
-	seed := draw.Seed(t)
-	for i := range runs {
-		if i%4 == 0 {
-			reads, _ := read(t, seed+uint64(i), false)
-			alone += 4 * reads
+	for seed := range uint64(runs) {
+		if seed%3 == 0 {
+			reads, _ := read(t, seed, false)
+			alone += 3 * reads
 		}
-		reads, waits := read(t, seed+uint64(i), true)
+		reads, waits := read(t, seed, true)
 		require.Greater(t, len(waits), 30)
 		t.Logf("%d reads beside a writer, %d writes, %v at most", reads, len(waits), waits[len(waits)-1])
 		require.Less(t, waits[len(waits)*99/100], 50*time.Millisecond)
 		beside += reads
 	}
-	require.Greater(t, float64(beside)/float64(alone), 0.65)
+	share := float64(beside) / float64(alone)
+	t.Logf("%.2f of the reads without a writer", share)
+	require.Greater(t, share, 0.65)
 }
