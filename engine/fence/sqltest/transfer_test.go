@@ -27,12 +27,12 @@ func (b *bank) transfer(ctx context.Context, from, to string, amount int) error 
 }
 
 // move is one transaction. It writes neither row if a later holder of either lock has written.
-func (b *bank) move(ctx context.Context, from, to string, amount int, paying, paid uint64) error {
-	return accounts.InTx(ctx, b.db, from, paying, func(tx *sql.Tx) error {
-		if err := accounts.Update(ctx, tx, from, paying, "balance = balance - ?", amount); err != nil {
+func (b *bank) move(ctx context.Context, from, to string, amount int, fromFence, toFence uint64) error {
+	return accounts.InTx(ctx, b.db, from, fromFence, func(tx *sql.Tx) error {
+		if err := accounts.Update(ctx, tx, from, fromFence, "balance = balance - ?", amount); err != nil {
 			return err
 		}
-		return accounts.Update(ctx, tx, to, paid, "balance = balance + ?", amount)
+		return accounts.Update(ctx, tx, to, toFence, "balance = balance + ?", amount)
 	})
 }
 
@@ -51,14 +51,14 @@ func TestATransferOfAHolderThatWasFollowedWritesNeitherRow(t *testing.T) {
 
 	stopped, err := b.locks.AcquireAll(ctx, []string{"account/alice", "account/bob"}, time.Second)
 	require.NoError(t, err)
-	paying, paid := stopped.Locks()[0].Fence(), stopped.Locks()[1].Fence()
+	fromFence, toFence := stopped.Locks()[0].Fence(), stopped.Locks()[1].Fence()
 	require.NoError(t, stopped.Release(ctx)) // the process was stopped, and its leases ran out
 	require.NoError(t, b.transfer(ctx, "bob", "alice", 2))
 	require.Equal(t, [2]int{12, 3}, balances())
 
-	require.ErrorIs(t, b.move(ctx, "alice", "bob", 5, paying, paid), fence.ErrStale)
+	require.ErrorIs(t, b.move(ctx, "alice", "bob", 5, fromFence, toFence), fence.ErrStale)
 	next, err := b.locks.Acquire(ctx, "account/alice", 0)
 	require.NoError(t, err)
-	require.ErrorIs(t, b.move(ctx, "alice", "bob", 5, next.Fence(), paid), fence.ErrStale, "one row that was followed is enough")
+	require.ErrorIs(t, b.move(ctx, "alice", "bob", 5, next.Fence(), toFence), fence.ErrStale, "one row that was followed is enough")
 	require.Equal(t, [2]int{12, 3}, balances())
 }
