@@ -2,8 +2,6 @@ package scripts
 
 import (
 	"bufio"
-	"fmt"
-	"math/rand/v2"
 	"net"
 	"regexp"
 	"testing"
@@ -11,46 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// fencedOnce acquires random names with fencing, in one call, and returns the answer and what
-// is left. Some are held or of another type, and some registers hold no token.
-func fencedOnce(m testMaster, seed uint64, script string, more ...string) string {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	m.text("FLUSHALL")
-	m.text("SET", fencedSet, "the set")
-	m.text("SET", fencedMark, "the mark")
-	var entries []entry
-	keys := []string{fencedRegisters}
-	for i := range 2 + rng.IntN(40) {
-		name := fmt.Sprint("name", i)
-		switch rng.IntN(20) {
-		case 0:
-			m.text("SET", name, "another", "PX", "500000")
-		case 1:
-			m.number("RPUSH", name, "x")
-		case 2:
-			m.number("HSET", fencedRegisters, fmt.Sprint(i), "text")
-		case 3:
-			m.number("HSET", fencedRegisters, fmt.Sprint(i), "7000000")
-		}
-		entries, keys = append(entries, entry{name, fmt.Sprint("token", i), "300000"}), append(keys, name)
-	}
-	reply := m.text(append(fencedCommand(script, entries), more...)...)
-	registers, err := m.do("HGETALL", fencedRegisters).AsStrMap()
-	require.NoError(m.t, err)
-	return fmt.Sprint(reply, "\n", registers, "\n", m.state(keys[1:]))
-}
-
-// If the server has no MSETEX, the test shows that the script goes on without.
-func TestFencedAcquireIsTheSameWithMSETEX(t *testing.T) {
-	m := newMaster(t)
-	if m.do("MSETEX", "1", "a", "b").Error() != nil {
-		t.Log("the server has no MSETEX")
-	}
-	for seed := range uint64(100) {
-		require.Equal(t, fencedOnce(m, seed, FencedAcquire.SHA1), fencedOnce(m, seed, FencedAcquire.SHA1, "msetex"), "seed %d", seed)
-	}
-}
 
 // commandsOf returns the commands that a script calls, as the server executes them.
 func (m testMaster) commandsOf(call ...string) (commands []string) {
@@ -85,9 +43,7 @@ func (m testMaster) commandsOf(call ...string) (commands []string) {
 // The other way round the log would have a lock, and its token would be granted again.
 func TestRegistersAreWrittenBeforeTheLocks(t *testing.T) {
 	m := newMaster(t)
-	m.text("SET", fencedSet, "the set")
-	m.text("SET", fencedMark, "the mark")
-	m.number("HSET", fencedRegisters, "0", "1", "1", "2000000")
+	m.member("1", "2000000")
 	acquire := fencedCommand(FencedAcquire.SHA1, []entry{{"a", "t", "100000"}, {"b", "t", "100000"}})
 	require.Equal(t, []string{"MGET", "HMGET", "HSET", "MSETNX", "PEXPIRE", "PEXPIRE"}, m.commandsOf(acquire...))
 	m.number("DEL", "a", "b")
@@ -104,13 +60,10 @@ func TestRegistersAreWrittenBeforeTheLocks(t *testing.T) {
 // A lock without an end would never be free again.
 func TestLockWithoutAnEndIsNotLeft(t *testing.T) {
 	m := newMaster(t)
-	m.text("SET", fencedSet, "the set")
-	m.text("SET", fencedMark, "the mark")
-	m.number("HSET", fencedRegisters, "0", "1", "1", "1")
-	m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", "-pexpire")
-	m.text("AUTH", "limited", "any")
+	m.member("1", "1")
+	whole := m.without("-pexpire")
 	require.Equal(t, "the mark\n", m.text(fencedCommand(FencedAcquire.SHA1, []entry{{"a", "t", "100000"}, {"b", "t", "100000"}})...))
-	m.text("AUTH", "default", "")
+	whole()
 	m.requireTTL(100_000, "a")
 	m.requireTTL(100_000, "b")
 }

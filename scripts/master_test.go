@@ -11,12 +11,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/limits"
 	"muxlock/internal/testing/redistest"
 )
-
-// longest is what Inspect reads of a value, as an argument.
-var longest = strconv.Itoa(limits.ValueBytes)
 
 // A testMaster is a connection to a real server on which all scripts are loaded.
 type testMaster struct {
@@ -148,5 +144,18 @@ func (m testMaster) requireTTL(ms int64, name string) {
 	require.InDelta(m.t, ms, m.number("PTTL", name), 5_000, "ttl of %q", name)
 }
 
-// oddNames are names and tokens that a text protocol or a C string would spoil.
-var oddNames = []string{"plain", "a b", "nul\x00nul", "\r\n", "*1\r\n$4\r\nPING\r\n", "\xff\xfe", "{braces}", "-", "+5", "1000", "\n", "日本"}
+// without has the connection's user lack rights until the returned function is called.
+func (m testMaster) without(rights ...string) (whole func()) {
+	m.t.Helper()
+	m.text(append([]string{"ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "&*", "+@all"}, rights...)...)
+	m.text("AUTH", "limited", "any")
+	return func() { m.text("AUTH", "default", "") }
+}
+
+// member makes the master an admitted member whose first two registers have these values.
+func (m testMaster) member(first, second string) {
+	m.t.Helper()
+	m.text("SET", fencedSet, "the set")
+	m.text("SET", fencedMark, "the mark")
+	m.number("HSET", fencedRegisters, "0", first, "1", second)
+}

@@ -77,7 +77,7 @@ func (g *generator) commandOn(entries int, lease, name func() string) []string {
 	rng := g.Rand
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	token := func() string {
-		return pick("t1", "t1", "t2", "", reader, reader, "~another, of 24 characters!"[:25]+"@")
+		return pick("t1", "t1", "t2", "", "\x00\r\n\xff", reader, reader, "~another, of 24 characters!"[:25]+"@")
 	}
 	description := func() string { return pick("set 1", "set 1", "set 2") }
 	mark := func() string {
@@ -93,11 +93,9 @@ func (g *generator) commandOn(entries int, lease, name func() string) []string {
 		return all
 	}
 	runs := func(what func() string) (all []string) {
-		first := rng.IntN(entries + 1)
-		for _, n := range []int{first, entries - first} {
-			if n > 0 {
-				all = append(all, what(), strconv.Itoa(n))
-			}
+		for n, left := 0, entries; left > 0; left -= n {
+			n = 1 + rng.IntN(left)
+			all = append(all, what(), strconv.Itoa(n))
 		}
 		return all
 	}
@@ -107,7 +105,7 @@ func (g *generator) commandOn(entries int, lease, name func() string) []string {
 		return eval(s, slices.Concat([]string{set, admitted, registers}, names), slices.Concat([]string{description()},
 			many(entries, token), many(entries, register), many(entries, value), runs(how))...)
 	}
-	switch rng.IntN(22) {
+	switch rng.IntN(25) {
 	case 0, 1:
 		return []string{"SET", name(), token(), "NX", "PX", lease()}
 	case 2:
@@ -122,7 +120,8 @@ func (g *generator) commandOn(entries int, lease, name func() string) []string {
 		names := slices.Clone(lockNames)
 		entries = 1 + rng.IntN(len(names))
 		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-		return fenced(scripts.FencedAcquire, names[:entries], func() string { return pick("", "&", "|") + lease() })
+		acquire := fenced(scripts.FencedAcquire, names[:entries], func() string { return pick("", "&", "|") + lease() })
+		return append(acquire, many(rng.IntN(2), func() string { return "msetex" })...) // 7.0 goes on without
 	case 9:
 		return fenced(scripts.FencedExtend, many(entries, name), lease)
 	case 10:
@@ -147,6 +146,10 @@ func (g *generator) commandOn(entries int, lease, name func() string) []string {
 			keys, fencing = append(keys, set, admitted), []string{description()}
 		}
 		return eval(scripts.Shared, keys, slices.Concat(fencing, many(entries, token), runs(func() string { return pick(lease(), lease(), "+"+lease(), "*"+lease(), "!"+lease(), "!0") }))...)
+	case 21:
+		return []string{"HSET", registers, register(), pick("text", "-1", "1.5", "nan", "1e30", value())}
+	case 22, 23:
+		return []string{"SET", pick(name(), ticket), pick(token(), mark()), "NX"} // without an end
 	}
 	return eval(scripts.Trial, []string{"trial"})
 }

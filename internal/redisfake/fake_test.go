@@ -68,12 +68,6 @@ func everyScript() []scripts.Script {
 	return append(scripts.All(true), scripts.Wait, scripts.Pass, scripts.Inspect)
 }
 
-func TestFakeExecutesEveryScript(t *testing.T) {
-	for _, s := range everyScript() {
-		require.Contains(t, known, s.SHA1, s.Name)
-	}
-}
-
 func TestKeysExpireByTheClockOfTheBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := fake(t)

@@ -72,18 +72,24 @@ func randomLineCommand(rng *rand.Rand, channel string) []string {
 		return slices.Concat([]string{"EVALSHA", s.SHA1, strconv.Itoa(len(keys))}, keys, args, member)
 	}
 	switch rng.IntN(100) {
-	case 0, 1:
-		return []string{"HSET", entries, token(), pick(fmt.Sprint("7 ", time.Now().UnixMilli()-400_000, " 1000000 100000 ", channel, " ", tag), "nonsense", "7 1 1000000 5 "+channel+" - ", "7 99999999999999 1000000 5 "+channel+" - ", "7 x 1 5 "+channel+" - ")}
+	case 0, 1, 11, 12, 13, 14:
+		age := 140_000 + 260_000*rng.Int64N(2) // less than half of the lease, or more
+		aged := fmt.Sprint("7 ", time.Now().UnixMilli()-age, " 1000000 300000 ", channel, " ", tag)
+		return []string{"HSET", entries, token(), pick(aged, aged, aged, aged, "nonsense", "7 1 1000000 5 "+channel+" - ", "7 99999999999999 1000000 5 "+channel+" - ", "7 x 1 5 "+channel+" - ")}
 	case 2:
 		return []string{"DEL", pick(line, entries)}
 	case 3:
 		return []string{"HSET", pick(line, name), "x", "y"}
 	case 4, 5, 9, 10:
 		return []string{"DEL", name, pick("z", registers)}
-	case 6, 7:
+	case 6, 7, 19, 20, 21, 22:
 		return []string{"HSET", registers, "0", pick("5", "5", "137438953470", "text")}
 	case 8:
 		return []string{"SET", name, reader}
+	case 15:
+		return []string{"DEL", admitted}
+	case 16, 17, 18:
+		return []string{"SET", admitted, "a mark with blanks", "NX"}
 	}
 	if rng.IntN(2) == 0 {
 		age := strconv.Itoa(100_000 * rng.IntN(1_000_000)) // all differ by more than a test takes, so that lines have one order

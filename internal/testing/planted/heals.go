@@ -125,11 +125,11 @@ var heals = []fault{
 	{
 		what: "a master grants whom it is only to queue", file: "scripts/wait.lua",
 		old: "local free = not value and ARGV[8] ~= '-'", new: "local free = not value",
-		tests: "scripts TestWhoIsOnlyToBeQueuedIsNotGrantedAFreeNameAndWakesNobody",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a master offers to others what was given back", file: "scripts/pass.lua",
 		old: "local now = ARGV[2] ~= 'n' and", new: "local now =",
-		tests: "scripts TestPassToNobodyDeletesTheKeyAndLeavesTheLineAsItIs",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 }

@@ -5,17 +5,17 @@ var lua = []fault{
 	{
 		what: "who is first in line counts as awake whenever it asked", file: "scripts/wait.lua",
 		old: "return age and age >= 0 and age <= stale + 0 and (", new: "return age and (",
-		tests: "scripts TestWhoHasNotAskedForLongIsPassedOverThoughItHears",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a release deletes another's lock", file: "scripts/release.lua",
 		old: "if value == ARGV[1] then", new: "if value then",
-		tests: "scripts TestReleaseDeletesOnlyItsOwn",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a reader is let in beside a writer", file: "scripts/shared.lua",
 		old: "isReader(value) and pcall('PTTL', key) or 0", new: "pcall('PTTL', key)",
-		tests: "scripts TestReadersAreLetInTogetherAndWritersAreNot",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "an extend adds a reader", file: "scripts/shared.lua",
@@ -25,17 +25,17 @@ var lua = []fault{
 	{
 		what: "a name expires with the reader that came last", file: "scripts/shared.lua",
 		old: "pcall('PEXPIREAT', key, last[2])", new: "pcall('PEXPIREAT', key, (select(select('#', ...) - 1, ...)))",
-		tests: "scripts TestNameOfReadersExpiresWithTheLastOfThem",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a release leaves the end of the name", file: "scripts/batch.lua",
 		old: "if left[2] then pcall('PEXPIREAT', KEYS[j], left[2]) end", new: "",
-		tests: "scripts TestNameOfReadersExpiresWithTheLastOfThem",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a second reader ends the first", file: "scripts/shared.lua",
 		old: "local ends = time() + left", new: "local ends = time()",
-		tests: "scripts TestLoneReaderKeepsItsLeaseWhenASecondOneComes",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a lone reader is lost where a second one may not be let in", file: "scripts/shared.lua",
@@ -50,47 +50,47 @@ var lua = []fault{
 	{
 		what: "a reader is let in by a master of another set", file: "scripts/shared.lua",
 		old: "if redis.call('GET', KEYS[2 * n + 1]) ~= ARGV[1] or not mark then", new: "if not mark then",
-		tests: "scripts TestReadersOfAnAdmittedMemberOfTheSetAlone",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "an extend sets a key that is gone", file: "scripts/extend.lua",
 		old: "elseif value == false then\n", new: "elseif value == false then\n  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])\n",
-		tests: "scripts TestExtendMovesTheExpiryOfItsOwnOnly|TestBatchAndPlainCommandsAgree",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "an extend shortens a lease", file: "scripts/extend.lua",
 		old: "if tonumber(ARGV[2]) > redis.call('PTTL', KEYS[1]) then", new: "if tonumber(ARGV[2]) > 0 then",
-		tests: "scripts TestExtendNeverShortens",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "an extend of a batch shortens a lease", file: "scripts/batch.lua",
 		old: "tonumber(what) > reply then", new: "tonumber(what) > 0 then",
-		tests: "scripts TestBatchAndPlainCommandsAgree",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a set of a batch takes what is another's", file: "scripts/batch.lua",
 		old: "pcall('MSETNX', unpack(locks))\n", new: "pcall('MSETNX', unpack(locks)) and 1\n",
-		tests: "scripts TestBatchTakesASetWholeOrNotAtAll",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a choice of a batch takes a second slot", file: "scripts/batch.lua",
 		old: "      if reply then\n        votes[j] = 'n'\n      else\n", new: "      do\n",
-		tests: "scripts TestBatchTakesTheFirstOfAChoiceThatIsFree",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a fenced choice takes a second slot", file: "scripts/fenced_acquire.lua",
 		old: "    if kind == '|' and not held[3 + j] then spared = 'n' end\n", new: "",
-		tests: "scripts TestFencedAcquireTakesTheFirstOfAChoiceThatIsFree",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a fenced set takes the names that are free", file: "scripts/fenced_acquire.lua",
 		old: "if held[3 + j] then spared = 'n' elseif", new: "if",
-		tests: "scripts TestFencedAcquireTakesASetWholeOrNotAtAll",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a release of a batch deletes another's lock", file: "scripts/batch.lua",
 		old: "if values[j - i + 1] == ARGV[j] then keys", new: "if values[j - i + 1] then keys",
-		tests: "scripts TestBatchAndPlainCommandsAgree",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a fenced acquire asks for no mark", file: "scripts/fenced_acquire.lua",
@@ -110,17 +110,17 @@ var lua = []fault{
 	{
 		what: "a fenced extend is confirmed by a master of another set", file: "scripts/fenced_extend.lua",
 		old: "  if not same then\n", new: "  if not same and token then\n",
-		tests: "scripts TestFencedExtendIsConfirmedByAnAdmittedMemberOfTheSetAlone",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a fenced extend lowers a register", file: "scripts/fenced_extend.lua",
 		old: "if value < token then", new: "if value ~= token then",
-		tests: "scripts TestFencedExtendNeverLowersARegister",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a raise lowers a register", file: "scripts/raise.lua",
 		old: "if value and value < tonumber(ARGV[i + 1]) then", new: "if value then",
-		tests: "scripts TestRaiseNeverLowersARegister",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a seed asks for no ticket", file: "scripts/seed.lua",
@@ -130,7 +130,7 @@ var lua = []fault{
 	{
 		what: "a seed lowers a register", file: "scripts/seed.lua",
 		old: "value and value >= tonumber(ARGV[i]) and", new: "value and value == tonumber(ARGV[i]) and",
-		tests: "scripts TestSeedNeverLowersARegister",
+		tests: "internal/redisfake TestFakeAnswersAsAServerDoes",
 	},
 	{
 		what: "a ticket of an earlier process is gone on with", file: "scripts/open.lua",
@@ -155,27 +155,27 @@ var lua = []fault{
 	{
 		what: "a token that waited and was granted stays in line", file: "scripts/wait.lua",
 		old: "    remove(token)\n    local next", new: "    local next",
-		tests: "scripts TestFreeNameIsGrantedToTheFirstOfTheLine",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a wait does not raise the register", file: "scripts/wait.lua",
 		old: "      call('HSET', KEYS[6], ARGV[11], fence)\n", new: "",
-		tests: "scripts TestFencedGrantsRaiseTheRegister|TestFreeNameIsGrantedToTheFirstOfTheLine; internal/redisfake TestFakeKeepsALineAsAServerDoes",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a pass deletes another's lock", file: "scripts/pass.lua",
 		old: "if value and value ~= token then return 0 end", new: "",
-		tests: "scripts TestPassGivesTheLockToTheNamedOneElseToTheFirst",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a pass tells a longer lease than the key has", file: "scripts/pass.lua",
 		old: "{'g', c, version, lease, granted,", new: "{'g', c, version, string.format('%.0f', lease + age), granted,",
-		tests: "scripts TestOnlyFreshEntriesAreGranted",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a pass gives a lock to who asked too long ago", file: "scripts/pass.lua",
 		old: "2 * age <= lease + 0 and tag", new: "tag",
-		tests: "scripts TestOnlyFreshEntriesAreGranted",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "a pass gives the register as it is", file: "scripts/pass.lua",
@@ -185,11 +185,11 @@ var lua = []fault{
 	{
 		what: "a master that is not admitted passes a lock on", file: "scripts/pass.lua",
 		old: "type(mark) ~= 'string' or ", new: "",
-		tests: "scripts TestFencedGrantsRaiseTheRegister",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 	{
 		what: "who does not hear of a lost lock keeps its key", file: "scripts/pass.lua",
 		old: "if not passed then pcall('DEL', name) end", new: "",
-		tests: "scripts TestWhoDoesNotHearIsSkippedAndHasNoKey",
+		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
 	},
 }
