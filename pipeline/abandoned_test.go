@@ -12,8 +12,7 @@ import (
 )
 
 func TestAbandonedAcquireInFlightIsFollowedByItsRelease(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
 		defer cancel()
 		start := time.Now()
@@ -32,8 +31,7 @@ func TestAbandonedAcquireInFlightIsFollowedByItsRelease(t *testing.T) {
 }
 
 func TestAcquireAbandonedBeforeItIsSentIsNeverSent(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		other := side(func() { b.mustAcquire("other") })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
@@ -49,8 +47,7 @@ func TestAcquireAbandonedBeforeItIsSentIsNeverSent(t *testing.T) {
 }
 
 func TestReleaseGoesOnWithoutItsCaller(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		origin := b.mustAcquire("a").Origin
 		other := side(func() { b.cycle("other") })
 		synctest.Wait()

@@ -16,12 +16,9 @@ import (
 func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 	for _, command := range []string{"CLIENT TRACKING", "CLIENT CACHING", "PTTL"} {
 		t.Run(command, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, b *bubble) {
-				b.started()
+			overMasters(t, 5, func(t *testing.T, b *bubble) {
 				hold("a", b.fakes, hour)
-				for _, f := range b.fakes[:2] {
-					f.set(func() { f.hook = refusing(command) })
-				}
+				setAll(b.fakes[:2], func(f *fake) { f.hook = refusing(command) })
 				a := b.await("a", time.Second)
 				a.requireWaiting(time.Minute)
 				free("a", b.fakes[2:])
@@ -56,12 +53,9 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 
 // Each refusal by an ACL is an entry of the server's ACL LOG.
 func TestTrackingThatWasRefusedIsNotAskedForAtEachConnection(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
-		for _, f := range b.fakes {
-			f.set(func() { f.hook = refusing("CLIENT TRACKING") })
-		}
+		setAll(b.fakes, func(f *fake) { f.hook = refusing("CLIENT TRACKING") })
 		hold("a", b.fakes, 3*hour)
 		wait := func() {
 			a := b.await("a", hour)
@@ -76,9 +70,7 @@ func TestTrackingThatWasRefusedIsNotAskedForAtEachConnection(t *testing.T) {
 		require.Len(t, f.commands("TRACKING"), 1)
 		require.Equal(t, connections+1+5, f.connections())
 
-		for _, f := range b.fakes {
-			f.set(func() { f.hook = nil })
-		}
+		setAll(b.fakes, func(f *fake) { f.hook = nil })
 		time.Sleep(hour)
 		wait()
 		require.Equal(t, 3, b.tracking(), "it is asked for again")
@@ -88,17 +80,12 @@ func TestTrackingThatWasRefusedIsNotAskedForAtEachConnection(t *testing.T) {
 // Two waiters that take turns keep the subscription alive. What was read for the first is old when
 // the second comes back.
 func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.hook = refusing("CLIENT TRACKING") })
-		}
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
+		setAll(b.fakes, func(f *fake) { f.hook = refusing("CLIENT TRACKING") })
 		hold("a", b.fakes, 100*time.Millisecond)
 		first := b.await("a", 10*time.Second)
 		first.requireWaiting(10 * time.Millisecond)
-		for _, f := range b.fakes {
-			f.set(func() { f.extendLocked("a", "token of a", fmt.Sprint(hour.Milliseconds())) })
-		}
+		setAll(b.fakes, func(f *fake) { f.extendLocked("a", "token of a", fmt.Sprint(hour.Milliseconds())) })
 		second := b.await("a", 10*time.Second)
 		second.requireWaiting(time.Second)
 		first.requireWaiting(0)
@@ -109,8 +96,7 @@ func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
 func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 	for _, fault := range []string{"cut", "restart", "hang", "refuse"} {
 		t.Run(fault, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, b *bubble) {
-				b.started()
+			overMasters(t, 5, func(t *testing.T, b *bubble) {
 				hold("a", b.fakes, hour)
 				a := b.await("a", hour)
 				a.requireWaiting(time.Minute)
@@ -137,9 +123,7 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 					start = time.Now()
 				}
 				a.requireWokenWithin(start, conn.IdlePing+testTimeout+3*redlock.LongestRedial/2)
-				for _, f := range b.fakes {
-					f.hold(false)
-				}
+				each(b.fakes, func(f *fake) { f.hold(false) })
 				b.untilUp(5)
 			})
 		})
@@ -147,8 +131,7 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 }
 
 func TestReadThatIsNeverAnsweredEndsItsConnection(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes, hour)
 		for _, f := range b.fakes {
 			f.set(func() {
@@ -174,14 +157,11 @@ func TestReadThatIsNeverAnsweredEndsItsConnection(t *testing.T) {
 }
 
 func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
 		require.Equal(t, 3, b.tracking())
 		time.Sleep(wakeup.KeepTracking / 2)
-		for _, f := range b.fakes {
-			f.cut()
-		}
+		each(b.fakes, (*fake).cut)
 		b.untilUp(3)
 		time.Sleep(time.Minute)
 		require.Zero(t, b.tracking())
@@ -191,34 +171,14 @@ func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
 	})
 }
 
-func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		hold("a", b.fakes, hour)
-		a := b.await("a", time.Second)
-		a.requireWaiting(time.Minute)
-		start := time.Now()
-		for _, f := range b.fakes[:2] {
-			f.leave()
-		}
-		a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
-		require.Equal(t, 1, b.tracking())
-	})
-}
-
 func TestMasterThatIsNotFitIsReadAgainLater(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes, hour)
-		for _, f := range b.fakes {
-			f.set(func() { f.hook = answering("-LOADING Redis is loading the dataset in memory\r\n", "PTTL") })
-		}
+		setAll(b.fakes, func(f *fake) { f.hook = answering("-LOADING Redis is loading the dataset in memory\r\n", "PTTL") })
 		a := b.await("a", hour)
 		a.requireWaiting(time.Minute)
 		require.Less(t, b.fakes[0].connections(), 150, "pauses grow")
-		for _, f := range b.fakes {
-			f.set(func() { f.hook = nil; f.releaseLocked("a", "token of a") })
-		}
+		setAll(b.fakes, func(f *fake) { f.hook = nil; f.releaseLocked("a", "token of a") })
 		a.requireWokenWithin(time.Now(), 2*redlock.LongestRedial)
 	})
 }

@@ -17,11 +17,8 @@ func TestFullTrackingTableIsReadRarely(t *testing.T) {
 	for _, masters := range []int{1, 3} {
 		for _, state := range []string{"held", "absent from one"} {
 			t.Run(fmt.Sprint(masters, " masters, ", state), func(t *testing.T) {
-				inBubble(t, masters, func(t *testing.T, b *bubble) {
-					b.started()
-					for _, f := range b.fakes {
-						f.set(func() { f.table = room })
-					}
+				overMasters(t, masters, func(t *testing.T, b *bubble) {
+					setAll(b.fakes, func(f *fake) { f.table = room })
 					ctx, cancel := context.WithCancel(t.Context())
 					var waiting sync.WaitGroup
 					var wakes atomic.Int64
@@ -53,9 +50,7 @@ func TestFullTrackingTableIsReadRarely(t *testing.T) {
 					waiting.Wait()
 					b.requireNothingAwaited()
 
-					for _, f := range b.fakes {
-						f.set(func() { f.table = 0 })
-					}
+					setAll(b.fakes, func(f *fake) { f.table = 0 })
 					for late := time.Second; ; late = 0 { // pushes are trusted again after a release
 						hold("name0", b.fakes, hour)
 						a := b.await("name0", hour)
@@ -74,8 +69,7 @@ func TestFullTrackingTableIsReadRarely(t *testing.T) {
 }
 
 func TestExtendsAndHandOversDoNotMakeWakeUpsSlow(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for turn := range 20 {
 			hold("a", b.fakes, time.Minute)
 			for extend := range 10 {
@@ -100,8 +94,7 @@ func TestExtendsAndHandOversDoNotMakeWakeUpsSlow(t *testing.T) {
 
 // Each holder asks for the same ttl, so the ends of their leases are as near as the ends that two reads of one lease show.
 func TestHandOversThatFollowSoonDoNotMakeWakeUpsSlow(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for range 200 {
 			hold("a", b.fakes, time.Minute)
 			a := b.await("a", hour)

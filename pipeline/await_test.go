@@ -83,9 +83,7 @@ func hold(name string, fakes []*fake, ttls ...time.Duration) {
 
 // free deletes name.
 func free(name string, fakes []*fake) {
-	for _, f := range fakes {
-		f.set(func() { f.releaseLocked(name, "token of "+name) })
-	}
+	setAll(fakes, func(f *fake) { f.releaseLocked(name, "token of "+name) })
 }
 
 func (b *bubble) tracking() (n int) {
@@ -105,16 +103,14 @@ func (b *bubble) reads() (n uint64) {
 }
 
 func TestAwaitIsWokenByTheRelease(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		out := b.mustAcquire("a")
 		a := b.await("a", time.Second)
 		a.requireWaiting(10 * time.Minute)
 		require.Equal(t, 5, b.tracking())
 		require.EqualValues(t, 5, b.reads(), "it does not poll")
 		start := time.Now()
-		_, err := b.release("a", out.Origin)
-		require.NoError(t, err)
+		b.mustRelease("a", out.Origin)
 		a.requireWoken(start.Add(time.Millisecond))
 		b.requireNothingAwaited()
 		for _, f := range b.fakes {
@@ -125,26 +121,8 @@ func TestAwaitIsWokenByTheRelease(t *testing.T) {
 	})
 }
 
-func TestWithoutContentionThereIsOneConnection(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		b.cycle("a")
-		for _, f := range b.fakes {
-			require.Equal(t, 1, f.connections())
-		}
-		hold("a", b.fakes, hour)
-		a := b.await("a", hour)
-		a.requireWaiting(time.Minute)
-		for _, f := range b.fakes {
-			require.Equal(t, 2, f.connections())
-		}
-		a.cancel()
-	})
-}
-
 func TestConnectionThatNobodyWaitsOnIsClosedAndOpenedAgain(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
 		hold("a", b.fakes, hour)
 		a := b.await("a", hour)
@@ -166,19 +144,8 @@ func TestConnectionThatNobodyWaitsOnIsClosedAndOpenedAgain(t *testing.T) {
 	})
 }
 
-func TestFreeNameWakesAtOnce(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		start := time.Now()
-		b.await("a", hour).requireWokenWithin(start, 5*time.Millisecond)
-		start = time.Now()
-		b.await("a", hour).requireWoken(start.Add(time.Millisecond))
-	})
-}
-
 func TestMinorityThatIsFreeWakesNobody(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes[:4], hour) // one is absent
 		a := b.await("a", time.Second)
 		a.requireWaiting(time.Minute)
@@ -192,8 +159,7 @@ func TestMinorityThatIsFreeWakesNobody(t *testing.T) {
 }
 
 func TestPushOfAnExtendIsCorrectedByReading(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes, 100*time.Millisecond)
 		a := b.await("a", time.Second)
 		a.requireWaiting(10 * time.Millisecond)
@@ -202,16 +168,13 @@ func TestPushOfAnExtendIsCorrectedByReading(t *testing.T) {
 			a.requireWaiting(5 * time.Millisecond)
 		}
 		a.requireWaiting(time.Minute) // beyond the alarm that was set before
-		for _, f := range b.fakes {
-			f.set(func() { f.extendLocked("a", "token of a", fmt.Sprint(2*hour.Milliseconds())) })
-		}
+		setAll(b.fakes, func(f *fake) { f.extendLocked("a", "token of a", fmt.Sprint(2*hour.Milliseconds())) })
 		a.requireWokenWithin(time.Now(), 0) // all at once: in vain
 	})
 }
 
 func TestNameThatIsTakenAgainIsNotFree(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes[1:], hour)
 		a := b.await("a", time.Second)
 		a.requireWaiting(time.Minute)
@@ -225,8 +188,7 @@ func TestNameThatIsTakenAgainIsNotFree(t *testing.T) {
 }
 
 func TestAlarmIsWhenAQuorumOfLeasesHasRunOut(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		start := time.Now()
 		hold("a", b.fakes, 500*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond, 400*time.Millisecond, 200*time.Millisecond)
 		b.await("a", time.Second).requireWoken(start.Add(300 * time.Millisecond))
@@ -238,12 +200,9 @@ func TestAlarmIsWhenAQuorumOfLeasesHasRunOut(t *testing.T) {
 }
 
 func TestAttemptAtTheAlarmComesNeitherEarlyNorLate(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		const away = 40 * time.Millisecond // from a command's sending to its execution
-		for _, f := range b.fakes {
-			f.set(func() { f.delay = away })
-		}
+		setAll(b.fakes, func(f *fake) { f.delay = away })
 		hold("a", b.fakes, 500*time.Millisecond)
 		ends := time.Now().Add(500 * time.Millisecond)
 		b.await("a", hour).requireWokenWithin(ends.Add(-away), 2*time.Millisecond)
@@ -321,8 +280,7 @@ func TestCloseDoesNotWaitForATrackersDialOrRead(t *testing.T) {
 }
 
 func TestAllWhoWaitForANameAreWoken(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes, hour)
 		one := b.await("a", hour)
 		one.requireWaiting(time.Minute)
@@ -336,20 +294,5 @@ func TestAllWhoWaitForANameAreWoken(t *testing.T) {
 		one.requireWoken(start)
 		two.requireWoken(start)
 		b.requireNothingAwaited()
-	})
-}
-
-func TestLatePushOfAForgottenNameIsIgnored(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		hold("a", b.fakes, hour)
-		a := b.await("a", hour)
-		a.requireWaiting(time.Minute)
-		a.cancel()
-		b.requireNothingAwaited()
-		free("a", b.fakes)
-		b.requireNothingAwaited()
-		require.EqualValues(t, 3, b.reads())
-		require.EqualValues(t, 1, b.p.Stats().Masters[0].Pushes)
 	})
 }

@@ -49,13 +49,32 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
 				b.requireBooksBalance()
 				require.Zero(t, b.p.up)
 			}
-			for _, f := range b.fakes {
-				f.end()
-			}
+			each(b.fakes, (*fake).end)
 			time.Sleep(time.Second) // what is on its way to a fake arrives, and nobody is left asleep
 		}()
 		test(t, b)
 	})
+}
+
+// overMasters is inBubble with a pipeline that is started.
+func overMasters(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
+	t.Helper()
+	inBubble(t, n, func(t *testing.T, b *bubble) {
+		b.started()
+		test(t, b)
+	})
+}
+
+// each calls do with all of the fakes.
+func each(fakes []*fake, do func(f *fake)) {
+	for _, f := range fakes {
+		do(f)
+	}
+}
+
+// setAll changes settings of all of the fakes.
+func setAll(fakes []*fake, change func(f *fake)) {
+	each(fakes, func(f *fake) { f.set(func() { change(f) }) })
 }
 
 // started returns the bubble's pipeline, all masters up. Its pace takes them for near masters and
@@ -84,9 +103,7 @@ func (b *bubble) startedAsMeasured() *Pipeline {
 
 // cost has the masters take so long for each request.
 func (b *bubble) cost(each time.Duration) {
-	for _, f := range b.fakes {
-		f.set(func() { f.cost = each })
-	}
+	setAll(b.fakes, func(f *fake) { f.cost = each })
 }
 
 func (b *bubble) acquire(ctx context.Context, name string) (Outcome, error) {
@@ -97,6 +114,29 @@ func (b *bubble) release(name string, origin Origin) (Outcome, error) {
 	return b.p.Do(context.Background(), releaseOf(name, origin))
 }
 
+// ask returns the outcome of what does not fail; any goroutine may call it, and the following.
+func (b *bubble) ask(q Request) Outcome {
+	b.Helper()
+	return outcomeOf(b, b.p, q)
+}
+
+func outcomeOf(t testing.TB, p *Pipeline, q Request) Outcome {
+	t.Helper()
+	out, err := p.Do(context.Background(), q)
+	assert.NoError(t, err)
+	return out
+}
+
+func (b *bubble) tryAcquire(name string) Outcome {
+	b.Helper()
+	return b.ask(Request{Op: Acquire, Name: name, Token: "token of " + name, TTL: hour})
+}
+
+func (b *bubble) mustRelease(name string, origin Origin) Outcome {
+	b.Helper()
+	return b.ask(releaseOf(name, origin))
+}
+
 func releaseOf(name string, origin Origin) Request {
 	return Request{Op: Release, Name: name, Token: "token of " + name, TTL: hour, Origin: origin}
 }
@@ -104,8 +144,7 @@ func releaseOf(name string, origin Origin) Request {
 // mustAcquire acquires and asserts the verdict Won; any goroutine may call it.
 func (b *bubble) mustAcquire(name string) Outcome {
 	b.Helper()
-	out, err := b.acquire(context.Background(), name)
-	assert.NoError(b, err)
+	out := b.tryAcquire(name)
 	assert.Equal(b, quorum.Won, out.Verdict, "%s: %+v", name, out)
 	return out
 }
@@ -114,9 +153,7 @@ func (b *bubble) mustAcquire(name string) Outcome {
 func (b *bubble) cycle(name string) {
 	b.Helper()
 	origin := b.mustAcquire(name).Origin
-	out, err := b.release(name, origin)
-	assert.NoError(b, err)
-	assert.Equal(b, quorum.Won, out.Verdict, "%+v", out)
+	assert.Equal(b, quorum.Won, b.mustRelease(name, origin).Verdict)
 }
 
 // up returns how many masters are connected.
@@ -143,6 +180,14 @@ func (b *bubble) requireNoKeys() {
 	b.Helper()
 	for _, f := range b.fakes {
 		require.Empty(b, f.keys(), f.address)
+	}
+}
+
+// requireNothingPending asserts that no master still needs a release.
+func (b *bubble) requireNothingPending() {
+	b.Helper()
+	for _, m := range b.p.Stats().Masters {
+		require.Zero(b, m.PendingReleases, m.Address)
 	}
 }
 

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
-	"muxlock/internal/testing/draw"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
@@ -63,9 +61,7 @@ func TestFirstOfAChoiceThatIsFreeIsTaken(t *testing.T) {
 			inBubble(t, 5, func(t *testing.T, b *bubble) {
 				b.native(d)
 				b.started()
-				for _, f := range b.fakes {
-					f.holds("name0")
-				}
+				each(b.fakes, func(f *fake) { f.holds("name0") })
 				rounds := b.p.Stats().Rounds
 				results := b.doMany(t.Context(), choiceOf(1, numbered(size)...))
 				for i, r := range results {
@@ -113,8 +109,7 @@ func TestSurplusOfAChoiceIsReleased(t *testing.T) {
 
 // Each slot has a vote of each master: votes on one are none on another.
 func TestVotesOnTwoOfAChoiceAreNotAddedUp(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.fakes[0].holds("a", "b")
 		b.fakes[1].holds("a", "c")
 		b.fakes[2].holds("b", "c")
@@ -128,8 +123,7 @@ func TestVotesOnTwoOfAChoiceAreNotAddedUp(t *testing.T) {
 
 // A master that is away has nothing, so nothing is released for its sake.
 func TestMasterThatIsAwayCausesNoReleaseOfAChoice(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.fakes[2].leave()
 		b.untilUp(2)
 		require.Equal(t, quorum.Won, verdicts(t, b.doMany(t.Context(), choiceOf(1, "a", "b")))[0])
@@ -143,8 +137,7 @@ func TestMasterThatIsAwayCausesNoReleaseOfAChoice(t *testing.T) {
 
 // A master whose connection ends may have granted any of a choice.
 func TestMasterThatGoesAwayKeepsNothingOfAChoice(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.fakes[2].holds("a")
 		b.fakes[2].set(func() { b.fakes[2].unheard = true })
 		require.Equal(t, quorum.Won, verdicts(t, b.doMany(t.Context(), choiceOf(1, "a", "b")))[0])
@@ -157,39 +150,8 @@ func TestMasterThatGoesAwayKeepsNothingOfAChoice(t *testing.T) {
 	})
 }
 
-func TestNoCommandCutsAChoice(t *testing.T) {
-	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		var entries []Request
-		for number := uint64(1); len(entries) < 1200; number++ {
-			if random.IntN(3) == 0 {
-				entries = append(entries, Request{Op: []Op{Acquire, Release, Extend}[random.IntN(3)], Name: fmt.Sprint("single ", number), TTL: hour})
-				continue
-			}
-			reqs := choiceOf(number, numberedFrom(random.IntN(1000), 2+random.IntN(60))...)
-			for i := range reqs {
-				reqs[i].OneOf = number%4 > 0
-			}
-			entries = append(entries, reqs...)
-		}
-		for _, d := range []conn.Dialect{0, allNative} {
-			for _, set := range []string{"", "the set"} {
-				at := 0
-				for _, command := range commandsOf(d, set, entries) {
-					at += len(command)
-					require.False(t, at < len(entries) && entries[at].Joint != 0 && entries[at].Joint == entries[at-1].Joint, "seed %d: cut at %d", seed, at)
-					if command[0].Joint == 0 && command[0].Op == Acquire && set == "" {
-						require.False(t, slices.ContainsFunc(command, func(q Request) bool { return q.OneOf }), "seed %d: an MSETEX carries a choice", seed)
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestFencedChoiceHasOneToken(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		last, before := uint64(0), len(b.sent(scripts.Release, scripts.Batch))
 		for _, want := range []int{0, 1, 2, -1} {
 			b.p.DoMany(t.Context(), choiceOf(1, "a", "b", "c"), func(i int, out *Outcome, err error) {
@@ -209,61 +171,37 @@ func TestFencedChoiceHasOneToken(t *testing.T) {
 	})
 }
 
-// Many callers against masters that are late and cut: nobody shares a slot, no command asks for a part of a choice, and
-// nothing is left.
+// Nobody shares a slot.
 func TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate(t *testing.T) {
-	for _, d := range []conn.Dialect{0, allNative} {
-		seed := draw.Seed(t)
-		inBubble(t, 3, func(t *testing.T, b *bubble) {
-			b.native(d)
-			b.started()
-			for _, f := range b.fakes {
-				f.set(func() { f.hook = halfTaken(b, f) })
+	var mu sync.Mutex
+	holders, won := make(map[string]bool), 0
+	inLateBubble(t, 40, func(b *bubble, random *rand.Rand, number uint64) {
+		ctx, cancel := context.WithTimeout(b.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
+		names := numberedFrom(0, 12)
+		random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		reqs := choiceOf(number, names[:4]...)
+		has, origin := -1, OriginUnknown
+		b.p.DoMany(ctx, reqs, func(j int, out *Outcome, err error) {
+			if err == nil && out.Verdict == quorum.Won {
+				assert.Equal(t, -1, has)
+				has, origin = j, out.Origin
 			}
-			var mu sync.Mutex
-			holders, won := make(map[string]bool), 0
-			var running sync.WaitGroup
-			for w := range 40 {
-				random := rand.New(rand.NewPCG(seed, uint64(w)+1))
-				running.Go(func() {
-					for i := range 30 {
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
-						names := numberedFrom(0, 12)
-						random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-						reqs := choiceOf(uint64(1+w*30+i), names[:4]...)
-						for j := range reqs {
-							reqs[j].Token = fmt.Sprint("token ", w, " ", i, " ", j)
-						}
-						has, origin := -1, OriginUnknown
-						b.p.DoMany(ctx, reqs, func(j int, out *Outcome, err error) {
-							if err == nil && out.Verdict == quorum.Won {
-								assert.Equal(t, -1, has)
-								has, origin = j, out.Origin
-							}
-						})
-						cancel()
-						if has < 0 {
-							continue
-						}
-						mu.Lock()
-						assert.False(t, holders[names[has]])
-						holders[names[has]], won = true, won+1
-						mu.Unlock()
-						time.Sleep(time.Duration(random.IntN(10)) * time.Millisecond)
-						mu.Lock()
-						delete(holders, names[has])
-						mu.Unlock()
-						b.doMany(context.Background(), releasesOf(reqs[has:has+1], origin))
-					}
-				})
-			}
-			b.lateWhile(&running, rand.New(rand.NewPCG(seed, 0)))
-			time.Sleep(10 * time.Second)
-			b.requireNoKeys()
-			b.requireBooksBalance()
-			require.Greater(t, won, 100)
 		})
-	}
+		cancel()
+		if has < 0 {
+			return
+		}
+		mu.Lock()
+		assert.False(t, holders[names[has]])
+		holders[names[has]], won = true, won+1
+		mu.Unlock()
+		time.Sleep(time.Duration(random.IntN(10)) * time.Millisecond)
+		mu.Lock()
+		delete(holders, names[has])
+		mu.Unlock()
+		b.doMany(context.Background(), releasesOf(reqs[has:has+1], origin))
+	})
+	require.Greater(t, won, 200)
 }
 
 // A choice is over with the release of one of it. A late master that was still asked would give its slots to nobody.
@@ -307,9 +245,7 @@ func TestCloseSendsWhatAChoiceLeavesOverAlsoWhereTheAnswerComesBeforeTheWriteEnd
 			}}, err
 		}
 		b.started()
-		for _, f := range b.fakes[:2] {
-			f.holds("a", "b")
-		}
+		each(b.fakes[:2], func(f *fake) { f.holds("a", "b") })
 		late.Store(true)
 		for _, r := range b.doMany(t.Context(), choiceOf(1, "a", "b")) {
 			require.Equal(t, quorum.Denied, r.Outcome.Verdict)

@@ -35,11 +35,8 @@ func (f *fake) cutOutLocked() {
 }
 
 func TestCloseWaitsForCallsUnderWay(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.delay = 50 * time.Millisecond })
-		}
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
+		setAll(b.fakes, func(f *fake) { f.delay = 50 * time.Millisecond })
 		first := side(func() { b.mustAcquire("first") })
 		synctest.Wait()
 		second := side(func() { b.mustAcquire("second") }) // queued
@@ -66,16 +63,12 @@ func TestCloseWaitsForCallsUnderWay(t *testing.T) {
 func TestCloseIsBoundedAndAnswersEverybody(t *testing.T) {
 	for name, hung := range map[string]int{"one hung": 1, "three hung": 3, "all hung": 5} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 5, func(t *testing.T, b *bubble) {
-				b.started()
-				for _, f := range b.fakes[:hung] {
-					f.set(func() { f.stalled = true })
-				}
+			overMasters(t, 5, func(t *testing.T, b *bubble) {
+				setAll(b.fakes[:hung], func(f *fake) { f.stalled = true })
 				var callers sync.WaitGroup
 				for i := range 50 {
 					callers.Go(func() {
-						out, err := b.acquire(context.Background(), fmt.Sprint("name", i))
-						assert.NoError(t, err)
+						out := b.tryAcquire(fmt.Sprint("name", i))
 						want := quorum.NoQuorum
 						if hung == 1 {
 							want = quorum.Won
@@ -101,8 +94,7 @@ func TestCloseDoesNotWaitForAProbe(t *testing.T) {
 		"hung probe":    func(f *fake) { f.hook = hangOn(f, "INFO") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, b *bubble) {
-				b.started()
+			overMasters(t, 3, func(t *testing.T, b *bubble) {
 				f := b.fakes[0]
 				f.set(func() { fault(f) })
 				f.cut()
@@ -125,11 +117,8 @@ func TestReleaseThatIsTakenDuringCloseIsSent(t *testing.T) {
 		times = 40
 	}
 	for range times {
-		inBubble(t, 3, func(t *testing.T, b *bubble) {
-			b.started()
-			for _, f := range b.fakes {
-				f.set(func() { f.delay = 0 })
-			}
+		overMasters(t, 3, func(t *testing.T, b *bubble) {
+			setAll(b.fakes, func(f *fake) { f.delay = 0 })
 			var callers sync.WaitGroup
 			for i := range 8 {
 				callers.Go(func() {

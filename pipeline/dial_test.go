@@ -147,8 +147,7 @@ func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) 
 	if testing.Short() {
 		t.Skip("many repetitions of one")
 	}
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		const times = 400   // so that the shares below are not missed by chance
 		var early, late int // in the first and last quarter of the pause
 		for range times {
@@ -168,28 +167,9 @@ func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) 
 	})
 }
 
-func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for range 20 {
-			time.Sleep(2 * redlock.LongestRedial)
-			for _, f := range b.fakes {
-				f.cut()
-			}
-			time.Sleep(time.Millisecond)
-			_, err := b.acquire(t.Context(), "wakes them")
-			require.NoError(t, err)
-			asked := time.Now()
-			b.untilUp(3)
-			require.Less(t, time.Since(asked), 3*redlock.FirstRedial)
-		}
-	})
-}
-
 // A stopped server takes connections. When it goes on, it carries out what was sent before it was set aside.
 func TestWhatAStoppedMasterCarriesOutIsUndoneAsSoonAsItGoesOn(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[2]
 		for i := range 30 {
 			f.set(func() { f.stalled = true })

@@ -56,8 +56,7 @@ func (f *fake) connections() int {
 }
 
 func TestRestartedMasterIsAskedNothingBeforeItIsAdmitted(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		stop := make(chan struct{})
 		var callers sync.WaitGroup
 		for i := range 20 {
@@ -131,8 +130,7 @@ func TestSessionNeverDialsAgain(t *testing.T) {
 }
 
 func TestGrantOfASessionThatDiedDoesNotCount(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:2] {
 			f.set(func() {
 				f.hook = func(args []string) string {
@@ -145,8 +143,7 @@ func TestGrantOfASessionThatDiedDoesNotCount(t *testing.T) {
 				}
 			})
 		}
-		out, err := b.acquire(context.Background(), "a")
-		require.NoError(t, err)
+		out := b.tryAcquire("a")
 		require.Equal(t, quorum.NoQuorum, out.Verdict)
 		require.EqualValues(t, 2, out.Tally.Unknown)
 		b.p.Post(releaseOf("a", out.Origin))
@@ -157,8 +154,7 @@ func TestGrantOfASessionThatDiedDoesNotCount(t *testing.T) {
 }
 
 func TestAddressThatComesToReachAnotherMastersServerCastsNoVote(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[2]
 		f.restart()
 		f.set(func() { f.runID = b.fakes[1].runID })
@@ -175,8 +171,7 @@ func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *te
 	// The release may have been pending before the master came back, or sent after it.
 	for name, answered := range map[string]bool{"pending": false, "sent": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, b *bubble) {
-				b.started()
+			overMasters(t, 3, func(t *testing.T, b *bubble) {
 				late := b.fakes[2]
 				late.hold(true)
 				out := b.mustAcquire("a")
@@ -202,8 +197,7 @@ func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *te
 }
 
 func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[2]
 		before := b.mustAcquire("before").Origin
 		time.Sleep(10 * time.Millisecond)
@@ -219,8 +213,7 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 		for i := range 100 {
 			b.cycle(fmt.Sprint("name", i))
 		}
-		_, err := b.release("before", before)
-		require.NoError(t, err)
+		b.mustRelease("before", before)
 		require.Equal(t, 2, b.p.Stats().Masters[2].PendingReleases, "the lock from before, and the one that met the cut")
 		f.comeBack()
 		b.untilUp(3)
@@ -231,26 +224,8 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 	})
 }
 
-func TestCheckReplacesACutConnectionBeforeACallMeetsIt(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes {
-			f.cut()
-		}
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 5, b.up())
-		start := time.Now()
-		b.cycle("a")
-		require.Equal(t, 2*time.Millisecond, time.Since(start))
-		for _, m := range b.p.Stats().Masters {
-			require.EqualValues(t, 1, m.SetAside)
-		}
-	})
-}
-
 func TestIdleMasterIsCheckedSeldomAndABusyOneAtEveryTick(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 1, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
 		before := len(f.commands(""))
 		time.Sleep(time.Minute)

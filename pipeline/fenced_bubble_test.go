@@ -81,6 +81,15 @@ func inFencedBubble(t *testing.T, n int, test func(t *testing.T, b *fencedBubble
 	})
 }
 
+// overFencedMasters is inFencedBubble with a pipeline that is started.
+func overFencedMasters(t *testing.T, n int, test func(t *testing.T, b *fencedBubble)) {
+	t.Helper()
+	inFencedBubble(t, n, func(t *testing.T, b *fencedBubble) {
+		b.started()
+		test(t, b)
+	})
+}
+
 // answer has a master log what it gets, and a function answer in its place, if it likes to.
 func (b *fencedBubble) answer(master int, answer func(words []string) any) {
 	b.servers[master].Answer(func(words []string) any {
@@ -136,8 +145,7 @@ func (b *fencedBubble) register(master int, name string) string {
 
 func (b *fencedBubble) ask(op Op, name string) Outcome {
 	b.Helper()
-	out, err := b.p.Do(b.Context(), Request{Op: op, Name: name, Token: "token of " + name, TTL: testWait, Origin: OriginForeign})
-	require.NoError(b, err)
+	out := outcomeOf(b, b.p, Request{Op: op, Name: name, Token: "token of " + name, TTL: testWait, Origin: OriginForeign})
 	return out
 }
 

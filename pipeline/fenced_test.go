@@ -17,8 +17,7 @@ import (
 )
 
 func TestFencedMasterIsReportedWhenItIsKnownHowLongItWaitsAndWhenItVotes(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		time.Sleep(time.Minute)
 		require.Empty(t, b.changes.take(), "all have voted since New")
 		b.servers[0].Restart()
@@ -40,8 +39,7 @@ func TestFencedMasterIsReportedWhenItIsKnownHowLongItWaitsAndWhenItVotes(t *test
 // One process admits a master, and each that tries reads the registers of all others. So they do not try at the moment at which
 // the wait ends for all of them.
 func TestProcessesDoNotAdmitAMasterAtTheSameMoment(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		const times = 10
 		atOnce := 0
 		asked := func() int {
@@ -121,8 +119,7 @@ func TestSetIsTakenFromAQuorumOfItsMembersOnly(t *testing.T) {
 
 // The answer that the script is missing comes after the release was sent.
 func TestFencedAcquireIsNotRepeatedBehindItsRelease(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		var missing atomic.Bool
 		missing.Store(true)
 		b.answer(2, func(words []string) any {
@@ -138,8 +135,7 @@ func TestFencedAcquireIsNotRepeatedBehindItsRelease(t *testing.T) {
 		b.p.mu.Unlock()
 		released := b.count(2, scripts.Release)
 		b.links[2].HoldReplies(true)
-		out := b.ask(Acquire, "a")
-		require.Equal(t, quorum.Won, out.Verdict)
+		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		require.Equal(t, quorum.Won, b.ask(Release, "a").Verdict)
 		synctest.Wait()
 		require.Equal(t, released+1, b.count(2, scripts.Release), "sent, and executed")
@@ -161,8 +157,7 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 		inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
 			require.True(t, b.started().Lines(t.Context()))
 			ask := func(op Op) Outcome {
-				out, err := b.p.Do(t.Context(), Request{Op: op, Name: "a", Token: "t", TTL: testWait, Origin: OriginForeign, Shared: q.Shared, Line: &Line{Request: line.Request{Version: 1}}})
-				require.NoError(t, err)
+				out := outcomeOf(t, b.p, Request{Op: op, Name: "a", Token: "t", TTL: testWait, Origin: OriginForeign, Shared: q.Shared, Line: &Line{Request: line.Request{Version: 1}}})
 				return out
 			}
 			if q.Op == Extend {

@@ -36,8 +36,7 @@ func TestCallToAFarMasterWaitsForNoOther(t *testing.T) {
 			start := time.Now()
 			origin := b.mustAcquire(fmt.Sprint("name", i)).Origin
 			assert.Equal(t, time.Millisecond, time.Since(start), "acquire %d", i)
-			_, err := b.release(fmt.Sprint("name", i), origin)
-			assert.NoError(t, err)
+			b.mustRelease(fmt.Sprint("name", i), origin)
 			assert.Equal(t, 2*time.Millisecond, time.Since(start), "release %d", i)
 		})
 		time.Sleep(time.Millisecond) // the two slower masters of each call
@@ -111,37 +110,8 @@ func TestWindowBoundsWhatIsOnTheWay(t *testing.T) {
 	})
 }
 
-// The servers need a multiple of the timeout for the load.
-func TestBurstIsSentInPiecesAndNobodyIsSetAside(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many goroutines, as in the next test")
-	}
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.delay, f.cost = 100*time.Microsecond, 20*time.Microsecond })
-		}
-		const calls = 30_000
-		start := time.Now()
-		all(calls, func(i int) { b.cycle(fmt.Sprint("name", i)) })
-		took := time.Since(start)
-		stats := b.p.Stats()
-		for _, m := range stats.Masters {
-			require.Zero(t, m.SetAside, "%+v", m)
-			require.Zero(t, m.Behind, m.Address)
-			require.Zero(t, m.PendingReleases, m.Address)
-		}
-		require.LessOrEqual(t, stats.LargestRound, mostInRound)
-		require.Greater(t, took, 10*testTimeout)
-		require.Less(t, took, 2*calls*20*time.Microsecond*12/10, "and none of them is idle for long")
-		time.Sleep(testTimeout) // the slower masters of the last ones
-		b.requireNoKeys()
-	})
-}
-
 func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		slow := b.fakes[4]
 		slow.set(func() { slow.cost = 100 * time.Microsecond }) // four times the timeout for a round of 4096
 		rounds := make([]Origin, 2*mostInRound)
@@ -156,8 +126,7 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 		require.EqualValues(t, 5, b.up())
 		require.Zero(t, b.p.Stats().Masters[4].SetAside)
 		all(len(rounds), func(i int) {
-			_, err := b.release(fmt.Sprint("name", i), rounds[i])
-			assert.NoError(t, err)
+			b.mustRelease(fmt.Sprint("name", i), rounds[i])
 		})
 		time.Sleep(5 * time.Second)
 		b.requireNoKeys()
@@ -168,8 +137,7 @@ func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector takes gigabytes for so many goroutines")
 	}
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		slow := b.fakes[2]
 		held := b.mustAcquire("held before").Origin
 		slow.set(func() { slow.cost = time.Millisecond })
@@ -180,11 +148,9 @@ func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 		require.True(t, stats.Up)
 		require.EqualValues(t, 1, stats.Behind)
 		require.LessOrEqual(t, stats.Backlog, maxBacklog+mostInRound)
-		_, err := b.release("held before", held)
-		require.NoError(t, err)
+		b.mustRelease("held before", held)
 		all(calls, func(i int) {
-			_, err := b.release(fmt.Sprint("name", i), rounds[i])
-			assert.NoError(t, err)
+			b.mustRelease(fmt.Sprint("name", i), rounds[i])
 		})
 		require.Zero(t, b.p.Stats().Masters[2].SetAside)
 		slow.set(func() { slow.cost = 0 })
@@ -213,19 +179,15 @@ func (f *fake) denies(prefix string) {
 }
 
 func TestDeniedNameFailsForItsCallerAlone(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes {
-			f.denies("denied")
-		}
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
+		each(b.fakes, func(f *fake) { f.denies("denied") })
 		all(60, func(i int) {
 			if i%20 != 7 {
 				b.cycle(fmt.Sprint("name", i))
 				return
 			}
 			name := fmt.Sprint("denied", i)
-			out, err := b.acquire(context.Background(), name)
-			assert.NoError(t, err)
+			out := b.tryAcquire(name)
 			assert.Equal(t, quorum.NoQuorum, out.Verdict)
 			assert.ErrorIs(t, out.Denied, ErrDenied)
 			assert.ErrorContains(t, out.Denied, "NOPERM this user has no permissions to access")
@@ -241,23 +203,9 @@ func TestDeniedNameFailsForItsCallerAlone(t *testing.T) {
 	})
 }
 
-func TestNameThatOneMasterDeniesIsHeldOnTheOthers(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		b.fakes[1].denies("denied")
-		all(20, func(i int) { b.cycle(fmt.Sprint("denied", i)) })
-		time.Sleep(time.Second)
-		b.requireNoKeys()
-		require.EqualValues(t, 20, b.p.Stats().Masters[1].ReleasesDenied)
-		require.Zero(t, b.p.Stats().Masters[1].PendingReleases)
-		require.Equal(t, 3, b.up())
-	})
-}
-
 // A release that could not be sent is sent later, among others, when its name is denied.
 func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		rounds := make([]Origin, 20)
 		name := func(i int) string { return []string{"name", "denied"}[i%2] + fmt.Sprint(i) }
 		for i := range rounds {
@@ -267,8 +215,7 @@ func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
 		f := b.fakes[0]
 		f.leave()
 		for i := range rounds {
-			_, err := b.release(name(i), rounds[i])
-			require.NoError(t, err)
+			b.mustRelease(name(i), rounds[i])
 		}
 		f.denies("denied")
 		f.comeBack()
@@ -282,63 +229,11 @@ func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
 	})
 }
 
-func TestDeniedCommandSetsTheMasterAside(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		f := b.fakes[0]
-		f.set(func() {
-			f.hook = answering("-NOPERM this user has no permissions to run the 'evalsha' command\r\n", "EVALSHA")
-		})
-		b.cycle("a")
-		time.Sleep(time.Second)
-		require.Equal(t, 2, b.up())
-		require.ErrorContains(t, b.p.Stats().Masters[0].Cause, "evalsha")
-		f.set(func() { f.hook = nil })
-		b.untilUp(3)
-	})
-}
-
-// SCRIPT FLUSH comes while acquires and their releases follow each other on the wire. A repeated
-// acquire would run behind its release.
-func TestScriptsThatVanishWhileRoundsAreUnderWayLeaveNoKey(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.startedAsMeasured()
-		b.fakes[2].set(func() { b.fakes[2].delay = 20 * time.Millisecond })
-		stop := make(chan struct{})
-		flusher := side(func() {
-			for i := 0; ; i++ {
-				f := b.fakes[i%3]
-				f.set(func() { clear(f.loaded) })
-				select {
-				case <-stop:
-					return
-				case <-time.After(3 * time.Millisecond):
-				}
-			}
-		})
-		all(100, func(i int) {
-			time.Sleep(time.Duration(i%10) * 130 * time.Microsecond)
-			for k := range 10 {
-				b.cycle(fmt.Sprint("name", i, " ", k))
-			}
-		})
-		close(stop)
-		flusher()
-		time.Sleep(5 * time.Second)
-		b.requireNoKeys()
-		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.PendingReleases, m.Address)
-		}
-	})
-}
-
 func TestCallOfAnAbandonedAcquireMakesRoomAtOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Queue = 10
 		b.started()
-		for _, f := range b.fakes {
-			f.set(func() { f.stalled = true })
-		}
+		setAll(b.fakes, func(f *fake) { f.stalled = true })
 		wait := side(func() { b.cycle("under way") })
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -354,24 +249,19 @@ func TestCallOfAnAbandonedAcquireMakesRoomAtOnce(t *testing.T) {
 		leave()
 		require.False(t, b.p.Full())
 		require.Zero(t, b.p.Stats().Queued)
-		for _, f := range b.fakes {
-			f.set(func() { f.stalled = false })
-		}
+		setAll(b.fakes, func(f *fake) { f.stalled = false })
 		wait()
 	})
 }
 
 func TestRenewalsGoBeforeTheAcquiresThatWait(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.mustAcquire("kept")
 		b.cost(80 * time.Microsecond)
 		burst := side(func() { all(5_000, func(i int) { b.mustAcquire(fmt.Sprint("name", i)) }) })
 		time.Sleep(time.Millisecond)
 		start := time.Now()
-		out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "kept", Token: "token of kept", TTL: 2 * hour})
-		require.NoError(t, err)
-		require.Equal(t, quorum.Won, out.Verdict)
+		require.Equal(t, quorum.Won, b.ask(Request{Op: Extend, Name: "kept", Token: "token of kept", TTL: 2 * hour}).Verdict)
 		require.Positive(t, b.p.Stats().Queued, "acquires still wait")
 		require.Less(t, time.Since(start), 2*testTimeout)
 		burst()

@@ -26,8 +26,7 @@ func heal(name string, to uint64) Request {
 }
 
 func TestAHealGoesToTheMastersThatLackTheLock(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		b.p.acquires.Add(int64(b.p.cfg.Queue)) // no room for new locks
 		h := newHealer()
 		require.NoError(t, b.p.Start(heal("a", 0b01010), h))
@@ -41,8 +40,7 @@ func TestAHealGoesToTheMastersThatLackTheLock(t *testing.T) {
 }
 
 func TestAHealIsDroppedOnceItsLeaseIsOver(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		other := side(func() { b.mustAcquire("other") })
 		synctest.Wait()
 		h := newHealer()

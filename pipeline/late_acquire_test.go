@@ -26,8 +26,7 @@ func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
 				f := b.fakes[2]
 				f.hold(true)
 				f.set(func() { f.refuse = true })
-				out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
-				require.NoError(t, err)
+				out := b.ask(Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
 				require.Equal(t, quorum.Won, out.Verdict)
 				time.Sleep(10 * time.Millisecond)
 				for i := range requests { // of locks that it cannot have
@@ -35,9 +34,7 @@ func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				b.mustAcquire("sets it aside")
-				out, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
-				require.NoError(t, err)
-				require.Equal(t, quorum.Won, out.Verdict)
+				require.Equal(t, quorum.Won, b.ask(Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin}).Verdict)
 				time.Sleep(12 * time.Second)
 				f.hold(false) // the old connection's bytes are executed: the lease starts now
 				synctest.Wait()
@@ -60,10 +57,8 @@ func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
 		f := b.fakes[2]
 		f.set(func() { f.delay = 100 * time.Millisecond })
 		b.mustAcquire("keeps it busy")
-		out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
-		require.NoError(t, err)
-		_, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
-		require.NoError(t, err)
+		out := b.ask(Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
+		b.ask(Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
 		time.Sleep(150 * time.Millisecond)
 		f.hold(true)
 		f.set(func() {
@@ -89,8 +84,7 @@ func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
 }
 
 func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
 		// Scripts were flushed, and another process has loaded some of them again.
 		f.set(func() {
@@ -115,25 +109,6 @@ func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 		for _, f := range b.fakes {
 			require.NotContains(t, f.keys(), "a", f.address)
 		}
-	})
-}
-
-func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		f := b.fakes[2]
-		f.set(func() { f.stalled = true })
-		b.cycle("a")
-		time.Sleep(time.Second)
-		f.set(func() { f.stalled = false })
-		b.untilUp(3)
-		time.Sleep(5 * time.Second)
-		b.cycle("b")
-		time.Sleep(5 * time.Second)
-		b.p.mu.Lock()
-		defer b.p.mu.Unlock()
-		require.False(t, b.p.masters[2].pending.InDoubt(), "every later round is searched for releases that they concern")
-		require.Zero(t, b.p.masters[2].pending.Len())
 	})
 }
 

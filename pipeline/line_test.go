@@ -15,10 +15,7 @@ import (
 	"muxlock/internal/line"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/resp"
-	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
@@ -36,8 +33,7 @@ func stand(t *testing.T, p *Pipeline, name, token string) (Outcome, heard) {
 	t.Helper()
 	h := make(heard, 64)
 	p.Listen(name, token, h)
-	out, err := p.Do(context.Background(), waitOf(name, token, &Line{Request: line.Request{Version: 1}}))
-	require.NoError(t, err)
+	out := outcomeOf(t, p, waitOf(name, token, &Line{Request: line.Request{Version: 1}}))
 	return out, h
 }
 
@@ -59,30 +55,6 @@ func (h heard) grants(n int) (from map[int]Answer) {
 		}
 	}
 	return from
-}
-
-// requireHeldBy checks that a token has the lock everywhere.
-func requireHeldBy(t *testing.T, servers []*redisserver.Server, name, token string) {
-	t.Helper()
-	for _, value := range redistest.Get(t, servers, name) {
-		require.Equal(t, token, value)
-	}
-}
-
-// untilLines waits until all masters of p have lines.
-func untilLines(t *testing.T, p *Pipeline) {
-	t.Helper()
-	await.True(t, func() bool {
-		p.Lines(context.Background())
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, m := range p.masters {
-			if !m.able {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // A lineBubble is pipelines over fake masters that know the scripts, in virtual time.
@@ -141,8 +113,7 @@ func (b *lineBubble) listening() (*master, heard) {
 // passed has one pipeline hold a lock, another wait for it, and the lock passed on after so long.
 func (b *lineBubble) passed(after time.Duration, before func()) (h heard) {
 	holder, next := b.openWithLines(), b.openWithLines()
-	out, err := holder.Do(b.Context(), Request{Op: Acquire, Name: "n", Token: "t1", TTL: hour})
-	require.NoError(b, err)
+	out := outcomeOf(b, holder, Request{Op: Acquire, Name: "n", Token: "t1", TTL: hour})
 	waits, h := stand(b.T, next, "n", "t2")
 	require.Equal(b, quorum.Denied, waits.Verdict)
 	for range b.servers {
@@ -150,8 +121,7 @@ func (b *lineBubble) passed(after time.Duration, before func()) (h heard) {
 	}
 	time.Sleep(after)
 	before()
-	_, err = holder.Do(b.Context(), passOf("n", "t1", out.Origin))
-	require.NoError(b, err)
+	outcomeOf(b, holder, passOf("n", "t1", out.Origin))
 	return h
 }
 
@@ -255,16 +225,14 @@ func TestScriptsThatAreFlushedAreLoadedAgain(t *testing.T) {
 		require.Equal(t, quorum.Won, out.Verdict)
 		time.Sleep(time.Second)
 		require.Equal(t, "t", b.servers[0].Value("n"), "it is asked again")
-		_, err := p.Do(t.Context(), passOf("n", "t", out.Origin))
-		require.NoError(t, err)
+		outcomeOf(t, p, passOf("n", "t", out.Origin))
 
 		// Once its pass is formed, it is not: it would stand in line behind it.
 		missing = true
 		b.servers[0].Slow(50 * time.Millisecond)
 		out, _ = stand(t, p, "n", "t2")
 		require.Equal(t, quorum.Won, out.Verdict)
-		_, err = p.Do(t.Context(), passOf("n", "t2", out.Origin))
-		require.NoError(t, err)
+		outcomeOf(t, p, passOf("n", "t2", out.Origin))
 		time.Sleep(time.Second)
 		require.Empty(t, b.servers[0].Keys())
 	})
@@ -332,11 +300,9 @@ func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
 					require.False(t, p.Lines(context.Background()))
 					time.Sleep(time.Second)
 				}
-				out, err := p.Do(t.Context(), Request{Op: Acquire, Name: "n", Token: "t", TTL: hour})
-				require.NoError(t, err)
+				out := outcomeOf(t, p, Request{Op: Acquire, Name: "n", Token: "t", TTL: hour})
 				require.Equal(t, quorum.Won, out.Verdict)
-				out, err = p.Do(t.Context(), passOf("n", "t", out.Origin))
-				require.NoError(t, err)
+				out = outcomeOf(t, p, passOf("n", "t", out.Origin))
 				require.Equal(t, quorum.Won, out.Verdict, "it releases")
 				out, _ = stand(t, p, "n", "t2")
 				require.Equal(t, quorum.NoQuorum, out.Verdict)
@@ -384,8 +350,7 @@ func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
 		require.Equal(t, quorum.Denied, waits.Verdict)
 		pass := passOf("n", "token of n", before.Origin)
 		pass.Fence = before.Fence + 1
-		_, err = holder.Do(t.Context(), pass)
-		require.NoError(t, err)
+		outcomeOf(t, holder, pass)
 		for _, a := range h.grants(3) {
 			require.Equal(t, before.Fence+1, a.Fence)
 		}
@@ -398,8 +363,7 @@ func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
 			require.Equal(t, line.InLine, (<-h).Kind)
 		}
 		b.servers[0].Set(conn.MarkKey, "another")
-		_, err = next.Do(t.Context(), passOf("n", "t2", waits.Origin))
-		require.NoError(t, err)
+		outcomeOf(t, next, passOf("n", "t2", waits.Origin))
 		require.NotContains(t, h.grants(2), 0)
 		time.Sleep(time.Second)
 		require.Empty(t, h)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -37,8 +36,7 @@ func acquires(n int) (reqs []Request) {
 }
 
 func TestManyRequestsShareARoundAndHaveTheirOwnOutcomes(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		b.mustAcquire("name7")
 		rounds, start := b.p.Stats().Rounds, time.Now()
 		results := b.doMany(context.Background(), acquires(100))
@@ -68,8 +66,7 @@ func TestManyRequestsShareARoundAndHaveTheirOwnOutcomes(t *testing.T) {
 func TestManyRequestsWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 	partly := 0
 	for after := range 12 {
-		inBubble(t, 3, func(t *testing.T, b *bubble) {
-			b.started()
+		overMasters(t, 3, func(t *testing.T, b *bubble) {
 			b.cost(30 * time.Microsecond)
 			all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
 			all(300, func(i int) { _, _ = b.release(fmt.Sprint("warm", i), OriginUnknown) })
@@ -83,9 +80,7 @@ func TestManyRequestsWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 				}
 				won++
 				require.Equal(t, quorum.Won, r.Outcome.Verdict)
-				out, err := b.release(fmt.Sprint("name", i), r.Outcome.Origin)
-				require.NoError(t, err)
-				require.Equal(t, quorum.Won, out.Verdict)
+				require.Equal(t, quorum.Won, b.mustRelease(fmt.Sprint("name", i), r.Outcome.Origin).Verdict)
 			}
 			if won > 0 && won < 1000 {
 				partly++
@@ -98,25 +93,8 @@ func TestManyRequestsWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 	require.Greater(t, partly, 2)
 }
 
-func TestOfManyRequestsThoseBeyondTheQueueAreRefused(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Queue = 10
-		b.started()
-		for i, r := range b.doMany(context.Background(), acquires(25)) {
-			if i < 10 {
-				require.NoError(t, r.Err)
-			} else {
-				require.ErrorIs(t, r.Err, ErrOverloaded)
-			}
-		}
-		require.EqualValues(t, 15, b.p.Stats().Overloaded)
-		require.Zero(t, b.p.acquires.Load())
-	})
-}
-
 func TestManyRequestsOfAClosedPipelineAreRefused(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.p.Refuse()
 		for _, r := range b.doMany(context.Background(), acquires(3)) {
 			require.ErrorIs(t, r.Err, ErrClosed)
@@ -125,28 +103,8 @@ func TestManyRequestsOfAClosedPipelineAreRefused(t *testing.T) {
 	})
 }
 
-func TestManyRequestsThatNobodyAnswersEndWithTheMasterTimeout(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes {
-			f.hold(true)
-		}
-		start := time.Now()
-		for _, r := range b.doMany(context.Background(), acquires(10)) {
-			require.NoError(t, r.Err)
-			require.Equal(t, quorum.NoQuorum, r.Outcome.Verdict)
-		}
-		require.LessOrEqual(t, time.Since(start), 2*testTimeout)
-		for _, f := range b.fakes {
-			f.hold(false)
-		}
-		synctest.Wait()
-	})
-}
-
 func TestManyRequestsOfACtxThatDoesNotEndAreNotLeftOut(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.cost(10 * time.Microsecond)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
 		defer cancel()

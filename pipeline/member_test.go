@@ -125,22 +125,6 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	require.Greater(t, time.Duration(ms)*time.Millisecond, answered)
 }
 
-func TestWaitClockNamesMachineDataSwapsAndSet(t *testing.T) {
-	id, _ := clock.Shared()
-	if id == "" {
-		t.Skip("no clock that processes share")
-	}
-	c := membership.NewWaitClock("set", "data", "7")
-	require.Equal(t, id+" data 7 set", c.ID)
-	for _, other := range []membership.WaitClock{
-		membership.NewWaitClock("set", "other", "7"), membership.NewWaitClock("set", "data", "8"), membership.NewWaitClock("set", "data", ""), membership.NewWaitClock("the next set", "data", "7"),
-	} {
-		require.NotEqual(t, c.ID, other.ID)
-	}
-	_, known := membership.WaitClock{}.Passed("5")
-	require.False(t, known, "without a clock nothing is known")
-}
-
 func TestDataThatWasReplacedWhileItWasOpenedIsLookedAtAgain(t *testing.T) {
 	m := memberOf(membership.NewSet("a set"))
 	from := m.opened(t, "", func() { m.server.Swaps++ })

@@ -19,9 +19,7 @@ import (
 const allNative = conn.Msetex | conn.Delex
 
 func (b *bubble) native(d conn.Dialect) {
-	for _, f := range b.fakes {
-		f.set(func() { f.native = d })
-	}
+	setAll(b.fakes, func(f *fake) { f.native = d })
 }
 
 // acquireTogether acquires the names in one round, behind one that is under way.
@@ -62,8 +60,7 @@ func TestManyAcquiresAreOneCommandWhereTheServerHasIt(t *testing.T) {
 			}
 			command := b.fakes[0].commands("name7")[0].args
 			require.Equal(t, d&conn.Msetex != 0, command[0] == "MSETEX", command)
-			_, err := b.p.Do(t.Context(), Request{Op: Release, Name: "name7", Token: "token 7", TTL: hour})
-			require.NoError(t, err)
+			b.ask(Request{Op: Release, Name: "name7", Token: "token 7", TTL: hour})
 			time.Sleep(testTimeout) // the last master
 			all := b.fakes[0].commands("name7")
 			require.Equal(t, map[conn.Dialect]string{0: "EVALSHA", conn.Delex: "DELEX", conn.Delifeq: "DELIFEQ"}[d&^conn.Msetex], all[len(all)-1].args[0])
@@ -162,11 +159,9 @@ func TestConnectionThatIsCutAfterARefusedBatchLeavesNothingLocked(t *testing.T) 
 				outs := b.acquireTogether(numbered(30)...)
 				for i, out := range outs {
 					require.Equal(t, i != 7, out.Verdict == quorum.Won, "by the others")
-					_, err := b.p.Do(t.Context(), Request{Op: Release, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token ", i), TTL: hour, Origin: out.Origin})
-					require.NoError(t, err)
+					b.ask(Request{Op: Release, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token ", i), TTL: hour, Origin: out.Origin})
 				}
-				_, err := b.release("name7", 0)
-				require.NoError(t, err)
+				b.mustRelease("name7", 0)
 				b.untilUp(3)
 				time.Sleep(10 * time.Second) // pending releases
 				b.requireNoKeys()

@@ -73,9 +73,7 @@ func TestNewEndsWithItsContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
 				b.cfg.Timeout = 5 * time.Second
-				for _, f := range b.fakes {
-					f.set(func() { fault(f) })
-				}
+				setAll(b.fakes, func(f *fake) { fault(f) })
 				ctx, cancel := context.WithTimeout(b.Context(), 50*time.Millisecond)
 				defer cancel()
 				start := time.Now()

@@ -16,8 +16,7 @@ import (
 // Callers leave as fast as the masters answer. A request whose caller leaves before the answer is
 // work for nobody, and makes the next round late.
 func TestOverloadedRoundLeavesOutThoseWhoLeaveBeforeItsAnswer(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		const each = 100 * time.Microsecond
 		b.cost(each)
 		all(3000, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
@@ -88,8 +87,7 @@ func (undone) Done() <-chan struct{} { return nil }
 func (undone) Err() error            { return nil }
 
 func TestDeadlineOfACtxThatDoesNotEndIsNoReasonToLeaveACallOut(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.cost(10 * time.Microsecond)
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
 		defer cancel()

@@ -5,23 +5,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
-	"muxlock/internal/testing/draw"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
 )
 
 func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		late := b.fakes[4]
 		before := b.mustAcquire("held before").Origin
 		b.mustAcquire("held on")
@@ -36,9 +32,7 @@ func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
 		defer cancel()
 		_, err := b.acquire(ctx, "abandoned")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		out, err := b.release("held before", before)
-		require.NoError(t, err)
-		require.Equal(t, quorum.Won, out.Verdict)
+		require.Equal(t, quorum.Won, b.mustRelease("held before", before).Verdict)
 		b.mustAcquire("taken meanwhile")
 		time.Sleep(200 * time.Millisecond)
 
@@ -56,17 +50,14 @@ func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
 
 // A late master that was not asked for a lock does not have it. That confirms the release, if another master is silent.
 func TestLateMasterConfirmsTheReleaseOfALockItWasNotAskedFor(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		silent, late := b.fakes[1], b.fakes[2]
 		late.set(func() { late.delay = 50 * time.Millisecond })
 		b.cycle("first on its way")
 		b.cycle("gone")
 		origin := b.mustAcquire("name").Origin
 		silent.set(func() { silent.delay = 5 * testTimeout })
-		out, err := b.release("name", origin)
-		require.NoError(t, err)
-		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
+		require.Equal(t, quorum.Won, b.mustRelease("name", origin).Verdict)
 		require.Empty(t, late.commands("name"))
 	})
 }
@@ -92,39 +83,19 @@ func TestReleaseOfWhatWasSentInPartIsNotObsolete(t *testing.T) {
 	require.Equal(t, []Request{releaseOf("b", conn.InRound(7))}, rest[2].Entries)
 }
 
-// TestNothingIsLostOnAMasterThatComesAndGoesLate runs many callers against a master
-// that is late by a random time, cut now and then and restarted empty once in a while.
 func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
-	seed := draw.Seed(t)
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		random := rand.New(rand.NewPCG(seed, 0))
-		var running sync.WaitGroup
-		for w := range 100 {
-			random := rand.New(rand.NewPCG(seed, uint64(w)+1))
-			running.Go(func() {
-				for i := range 40 {
-					name := fmt.Sprint("name ", w, " ", i)
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
-					out, err := b.acquire(ctx, name)
-					cancel()
-					if err != nil {
-						continue // the pipeline releases it
-					}
-					if random.IntN(4) == 0 {
-						time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
-					}
-					_, err = b.release(name, out.Origin)
-					assert.NoError(t, err)
-				}
-			})
+	inLateBubble(t, 100, func(b *bubble, random *rand.Rand, number uint64) {
+		name := fmt.Sprint("name ", number)
+		ctx, cancel := context.WithTimeout(b.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
+		out, err := b.acquire(ctx, name)
+		cancel()
+		if err != nil {
+			return // the pipeline releases it
 		}
-		b.lateWhile(&running, random)
-		time.Sleep(10 * time.Second) // the second releases
-		b.requireNoKeys()
-		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.PendingReleases, m.Address)
+		if random.IntN(4) == 0 {
+			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 		}
+		b.mustRelease(name, out.Origin)
 	})
 }
 
@@ -156,22 +127,6 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 			require.Equal(t, quorum.Won, calls[2*i+1].out.Verdict)
 		}
 	}
-}
-
-func TestEntryThatFailedInABatchIsAnUnknownVoteAmongOthers(t *testing.T) {
-	entries := make([]Request, conn.FoldFrom)
-	for i := range entries {
-		entries[i] = Request{Op: Extend, Name: fmt.Sprint(i), Token: "t", TTL: time.Second}
-	}
-	r, calls := newRound(1, entries...)
-	r.begin(1)
-	whole := r.whole()
-	whole.read(r.masters[0], 0, []resp.Reply{{Kind: resp.Text, Text: "10e11111\nOOM for a test"}})
-	for i, want := range []quorum.Verdict{quorum.Won, quorum.Denied, quorum.NoQuorum, quorum.Won} {
-		require.True(t, calls[i].woken())
-		require.Equal(t, want, calls[i].out.Verdict, "entry %d", i)
-	}
-	require.ErrorContains(t, calls[2].out.Causes[0], "OOM")
 }
 
 // The tokens of a part and of its repeats count for their own entries only.

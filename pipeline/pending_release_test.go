@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +20,7 @@ import (
 // Pending releases must be sent whatever else goes on.
 
 func TestPendingReleasesAreSentUnderLoad(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		late := b.fakes[2]
 		late.hold(true)
 		out := b.mustAcquire("a")
@@ -56,8 +54,7 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 			time.Sleep(time.Millisecond)
 		}
 		require.Equal(t, 2, b.up(), "the trial is under way")
-		_, err := b.release("held", origin)
-		require.NoError(t, err)
+		b.mustRelease("held", origin)
 		// This call waits for a second idle master: this one, once it is admitted.
 		b.fakes[1].set(func() { b.fakes[1].delay = 600 * time.Millisecond })
 		first := side(func() { b.mustAcquire("first") })
@@ -82,8 +79,7 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 // A release that failed was not executed, whether its master is set aside for that or not.
 func TestReleaseThatFailedIsSentAgain(t *testing.T) {
 	for _, fault := range []string{"BUSY", "ERR"} {
-		inBubble(t, 3, func(t *testing.T, b *bubble) {
-			b.started()
+		overMasters(t, 3, func(t *testing.T, b *bubble) {
 			f := b.fakes[2]
 			origin := b.mustAcquire("a").Origin
 			time.Sleep(10 * time.Millisecond)
@@ -96,8 +92,7 @@ func TestReleaseThatFailedIsSentAgain(t *testing.T) {
 					return ""
 				}
 			})
-			_, err := b.release("a", origin)
-			require.NoError(t, err)
+			b.mustRelease("a", origin)
 			time.Sleep(10 * time.Millisecond)
 			require.Equal(t, []string{"a"}, f.keys())
 			time.Sleep(time.Second)
@@ -107,29 +102,8 @@ func TestReleaseThatFailedIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestPendingReleasesOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		f := b.fakes[2]
-		var rounds []Origin
-		for i := range 1000 {
-			out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second})
-			require.NoError(t, err)
-			rounds = append(rounds, out.Origin)
-		}
-		f.leave()
-		b.cycle("meets the cut")
-		for i, origin := range rounds {
-			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Origin: origin})
-		}
-		time.Sleep(time.Minute)
-		require.LessOrEqual(t, b.p.Stats().Masters[2].PendingReleases, 2)
-	})
-}
-
 func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[2]
 		const locks = 2*conn.FoldMax + 100
 		var callers sync.WaitGroup
@@ -157,8 +131,7 @@ func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
 }
 
 func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[2]
 		origin := b.mustAcquire("a").Origin
 		time.Sleep(10 * time.Millisecond)
@@ -174,8 +147,7 @@ func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 			f.cutLocked()
 		})
 		b.cycle("meets the cut")
-		_, err := b.release("a", origin)
-		require.NoError(t, err)
+		b.mustRelease("a", origin)
 		time.Sleep(10 * time.Second)
 		require.EqualValues(t, 3, lost.Load())
 		require.Equal(t, 3, b.up())
@@ -192,8 +164,7 @@ func (b *bubble) requireReleased(away, pending int, locks map[string]Origin) {
 	b.fakes[away].leave()
 	b.untilUp(len(b.fakes) - 1)
 	for name, origin := range locks {
-		_, err := b.release(name, origin)
-		require.NoError(b, err)
+		b.mustRelease(name, origin)
 	}
 	require.Equal(b, pending, b.p.Stats().Masters[away].PendingReleases)
 	b.fakes[away].comeBack()
@@ -247,8 +218,7 @@ func TestReleaseThatWaitsWhenTheConnectionEndsIsSentOnTheNext(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		f.hold(true)
 		b.mustAcquire("in front")
-		_, err := b.release("a", origin)
-		require.NoError(t, err)
+		b.mustRelease("a", origin)
 		require.NotZero(t, b.p.Stats().Masters[2].Backlog)
 		f.cut()
 		b.untilUp(2)
@@ -277,9 +247,7 @@ func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *tes
 				}
 				f := b.fakes[2]
 				away(t, b, f)
-				out, err := b.release("a", OriginForeign)
-				require.NoError(t, err)
-				require.Equal(t, quorum.Won, out.Verdict)
+				require.Equal(t, quorum.Won, b.mustRelease("a", OriginForeign).Verdict)
 				require.Equal(t, 1, b.p.Stats().Masters[2].PendingReleases)
 				f.comeBack()
 				b.untilUp(3)

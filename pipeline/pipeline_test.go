@@ -20,8 +20,7 @@ import (
 )
 
 func TestCallTakesOneRoundTripAndLeavesNothing(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		start := time.Now()
 		b.cycle("a")
 		require.Equal(t, 2*time.Millisecond, time.Since(start))
@@ -34,25 +33,8 @@ func TestCallTakesOneRoundTripAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestHeldLockIsDenied(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		b.mustAcquire("a")
-		out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "other", TTL: hour})
-		require.NoError(t, err)
-		require.Equal(t, quorum.Denied, out.Verdict)
-		out, err = b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "other", TTL: hour})
-		require.NoError(t, err)
-		require.Equal(t, quorum.Denied, out.Verdict)
-		out, err = b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "token of a", TTL: hour})
-		require.NoError(t, err)
-		require.Equal(t, quorum.Won, out.Verdict)
-	})
-}
-
 func TestNextRoundCollectsWhileMastersAreBusy(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		start := time.Now()
 		var callers sync.WaitGroup
 		for i := range 100 {
@@ -68,8 +50,7 @@ func TestNextRoundCollectsWhileMastersAreBusy(t *testing.T) {
 }
 
 func TestQuorumthIdleMasterFormsTheNextRound(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		for i, f := range b.fakes {
 			f.set(func() { f.delay = []time.Duration{1, 2, 3, 40, 40}[i] * time.Millisecond })
 		}
@@ -87,8 +68,7 @@ func TestQuorumthIdleMasterFormsTheNextRound(t *testing.T) {
 }
 
 func TestHungMasterCostsACallNothing(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		b.fakes[4].set(func() { b.fakes[4].stalled = true })
 		start := time.Now()
 		for i := range 20 {
@@ -117,8 +97,7 @@ func TestHungMasterCostsACallNothing(t *testing.T) {
 }
 
 func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
 		f.set(func() { f.refuse = true; f.dials = nil })
 		f.cut()
@@ -153,8 +132,7 @@ func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
 }
 
 func TestSlowMasterTakesAllWaitingRoundsInOneWrite(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		slow := b.fakes[4]
 		slow.set(func() { slow.delay = 20500 * time.Microsecond })
 		start := time.Now()
@@ -173,11 +151,8 @@ func TestSlowMasterTakesAllWaitingRoundsInOneWrite(t *testing.T) {
 }
 
 func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes[2:] {
-			f.set(func() { f.stalled = true })
-		}
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
+		setAll(b.fakes[2:], func(f *fake) { f.stalled = true })
 		start := time.Now()
 		var callers sync.WaitGroup
 		for i := range 20 {
@@ -185,8 +160,7 @@ func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
 				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 				began := time.Now()
 				name := fmt.Sprint("name", i)
-				out, err := b.acquire(context.Background(), name)
-				assert.NoError(t, err)
+				out := b.tryAcquire(name)
 				assert.Equal(t, quorum.NoQuorum, out.Verdict)
 				assert.LessOrEqual(t, time.Since(began), 2*testTimeout)
 				assert.Len(t, out.Causes, 3)
@@ -205,9 +179,7 @@ func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
 		b.untilUp(5)
 		time.Sleep(5 * time.Second)
 		b.requireNoKeys()
-		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.PendingReleases, m.Address)
-		}
+		b.requireNothingPending()
 	})
 }
 
@@ -216,9 +188,7 @@ func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 		b.cfg.Queue = 10
 		b.started()
 		held := b.mustAcquire("held").Origin
-		for _, f := range b.fakes {
-			f.set(func() { f.stalled = true })
-		}
+		setAll(b.fakes, func(f *fake) { f.stalled = true })
 		var callers sync.WaitGroup
 		for i := range 11 { // one on the wire, ten queued
 			callers.Go(func() { b.mustAcquire(fmt.Sprint("name", i)) })
@@ -228,22 +198,17 @@ func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 		require.ErrorIs(t, err, ErrOverloaded)
 		require.True(t, b.p.Full())
 		callers.Go(func() {
-			out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "held", Token: "token of held", TTL: hour})
-			assert.NoError(t, err)
+			out := b.ask(Request{Op: Extend, Name: "held", Token: "token of held", TTL: hour})
 			assert.Equal(t, quorum.Denied, out.Verdict, "its release goes first")
 		})
 		callers.Go(func() {
-			out, err := b.release("held", held)
-			assert.NoError(t, err)
-			assert.Equal(t, quorum.Won, out.Verdict)
+			assert.Equal(t, quorum.Won, b.mustRelease("held", held).Verdict)
 		})
 		synctest.Wait()
 		stats := b.p.Stats()
 		require.EqualValues(t, 1, stats.Overloaded)
 		require.Equal(t, 12, stats.Queued)
-		for _, f := range b.fakes {
-			f.set(func() { f.stalled = false })
-		}
+		setAll(b.fakes, func(f *fake) { f.stalled = false })
 		callers.Wait()
 		for _, f := range b.fakes {
 			require.Empty(t, f.commands("too many"))
@@ -262,8 +227,7 @@ func (h notified) Counted(granted, _ uint64) { h <- bits.OnesCount64(granted) }
 func (h notified) Over() bool { return false }
 
 func TestReceiverIsNotifiedOfTheVerdictAndThenOfTheCount(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 5, func(t *testing.T, b *bubble) {
 		b.mustAcquire("a")
 		time.Sleep(time.Millisecond) // all five have it
 		late := b.fakes[4]

@@ -41,9 +41,7 @@ func TestReadyReturnsTheMomentAQuorumVotes(t *testing.T) {
 
 func TestReadyWaitsForMastersThatAreAway(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
-		for _, f := range b.fakes[:2] {
-			f.leave()
-		}
+		each(b.fakes[:2], (*fake).leave)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, 1, b.up())
 		missing := (*NotReadyError)(nil)

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -16,16 +15,13 @@ import (
 )
 
 func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		var held []Outcome
 		for i := range 12 {
 			held = append(held, b.mustAcquire(fmt.Sprint("held", i)))
 		}
 		flush := func() {
-			for _, f := range b.fakes {
-				f.set(func() { clear(f.loaded) })
-			}
+			setAll(b.fakes, func(f *fake) { clear(f.loaded) })
 		}
 		// Folded: everybody's command misses its script.
 		flush()
@@ -34,8 +30,7 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 		var callers sync.WaitGroup
 		for i, out := range held {
 			callers.Go(func() {
-				out, err := b.release(fmt.Sprint("held", i), out.Origin)
-				assert.NoError(t, err)
+				out := b.mustRelease(fmt.Sprint("held", i), out.Origin)
 				assert.Equal(t, quorum.Won, out.Verdict)
 			})
 		}
@@ -48,9 +43,7 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 		synctest.Wait()
 		callers.Go(func() { b.mustAcquire("between") })
 		callers.Go(func() {
-			out, err := b.release("mine", origin)
-			assert.NoError(t, err)
-			assert.Equal(t, quorum.Won, out.Verdict)
+			assert.Equal(t, quorum.Won, b.mustRelease("mine", origin).Verdict)
 		})
 		callers.Wait()
 		blocker()
@@ -70,8 +63,7 @@ func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
 			continue
 		}
 		t.Run(fault, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, b *bubble) {
-				b.started()
+			overMasters(t, 3, func(t *testing.T, b *bubble) {
 				f := b.fakes[1]
 				f.set(func() { f.hook = answering("-"+fault+" for a test\r\n", "SET", "EVALSHA") })
 				out := b.mustAcquire("a")
@@ -80,8 +72,7 @@ func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
 				require.False(t, stats[1].Up)
 				require.Equal(t, fault, conn.FirstWord(stats[1].Cause))
 				require.True(t, stats[0].Up && stats[2].Up)
-				_, err := b.release("a", out.Origin)
-				require.NoError(t, err)
+				b.mustRelease("a", out.Origin)
 				f.set(func() { f.hook = nil })
 				b.untilUp(3)
 				time.Sleep(5 * time.Second)
@@ -89,22 +80,6 @@ func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes[:2] {
-			f.set(func() { f.hook = answering("-WRONGTYPE of this name\r\n", "SET bad") })
-		}
-		out, err := b.acquire(context.Background(), "bad")
-		require.NoError(t, err)
-		require.Equal(t, quorum.NoQuorum, out.Verdict)
-		require.Equal(t, quorum.Tally{Granted: out.Tally.Granted, Unknown: 2}, out.Tally)
-		require.Len(t, out.Causes, 2)
-		b.mustAcquire("good")
-		require.Equal(t, 3, b.up())
-	})
 }
 
 func TestMasterThatSpeaksUnaskedIsSetAsideWithItsWords(t *testing.T) {

@@ -18,8 +18,7 @@ import (
 )
 
 func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
-	inFencedBubble(t, 5, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 5, func(t *testing.T, b *fencedBubble) {
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		for i, name := range []string{"b", "c", "d"} { // each largest at another one
 			b.servers[2+i].Do("HSET", conn.RegistersKey, strconv.Itoa(fencing.Register(name)), strconv.Itoa(fencing.MaxToken/2))
@@ -52,8 +51,7 @@ func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
 
 // A reading counts like a vote.
 func TestRegistersOfAnIdleMasterAreReadBehindACheck(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		var checked time.Time
 		var age atomic.Int64 // of the last check, when the registers are read
 		b.answer(1, func(words []string) any {
@@ -74,8 +72,7 @@ func TestRegistersOfAnIdleMasterAreReadBehindACheck(t *testing.T) {
 }
 
 func TestWhatWasGatheredForOneSessionIsNotSentToTheNext(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		for i, l := range b.links[1:] {
 			b.answer(1+i, func(words []string) any {
 				if (sent{0, words}).calls(scripts.ReadRegisters) {
@@ -108,8 +105,7 @@ func TestWhatWasGatheredForOneSessionIsNotSentToTheNext(t *testing.T) {
 }
 
 func TestRegistersThatAreDamagedRestoreNoOther(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		whole := b.register(1, "another")
 		register := strconv.Itoa(fencing.Register("another"))

@@ -33,9 +33,7 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 					b.mustAcquire("a")
 					time.Sleep(time.Second + tickPeriod/2) // not at the instant of a check
 					begin := time.Now()
-					for _, f := range b.fakes[:2] {
-						f.replicate()
-					}
+					each(b.fakes[:2], (*fake).replicate)
 					time.Sleep(wait)
 					for i, f := range b.fakes[:2] {
 						f.promote(fmt.Sprint("new", i))
@@ -68,70 +66,13 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 }
 
 func TestMasterUnderLoadIsCheckedWithinATick(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.fakes[0].replicate()
 		for i, end := 0, time.Now().Add(2*tickPeriod); time.Now().Before(end); i++ {
 			b.cycle(fmt.Sprint("name", i))
 		}
 		require.Equal(t, 2, b.up())
 		require.EqualError(t, b.p.Stats().Masters[0].Cause, "is a replica (role slave), not a master")
-	})
-}
-
-func TestNewReplicationIDWithoutALossSilencesNobody(t *testing.T) {
-	overNewMasters(t, func(t *testing.T, b *bubble) {
-		for i := range 20 {
-			for _, f := range b.fakes {
-				f.set(func() { f.replication = dataSet("master", fmt.Sprint(f.address, i), "-1") })
-			}
-			b.cycle("a")
-			time.Sleep(tickPeriod)
-		}
-		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.SetAside)
-			require.Zero(t, m.VotesFrom)
-		}
-	})
-}
-
-// Its first replica connects while nobody asks the server for anything.
-func TestNewReplicationIDOfAnIdleMasterSilencesNobody(t *testing.T) {
-	for what, received := range map[string]string{"says what it received": "0", "as Redis 6": ""} {
-		t.Run(what, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, b *bubble) {
-				for _, f := range b.fakes {
-					f.received = received
-				}
-				b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
-				b.started()
-				for i := range 20 {
-					time.Sleep(3*time.Second + time.Duration(i)*tickPeriod)
-					for _, f := range b.fakes {
-						f.set(func() { f.replication = dataSet("master", fmt.Sprint(f.address, i), "-1") })
-					}
-					b.cycle("a")
-				}
-				for _, m := range b.p.Stats().Masters {
-					require.Zero(t, m.SetAside)
-				}
-			})
-		})
-	}
-}
-
-func TestMasterThatWasAReplicaWhileIdleIsFoundThoughTheTraceIsWipedOut(t *testing.T) {
-	overNewMasters(t, func(t *testing.T, b *bubble) {
-		b.mustAcquire("a")
-		time.Sleep(idlePeriod / 2)
-		for _, f := range b.fakes[:2] {
-			f.replicate()
-			f.set(func() { f.replication = dataSet("master", "new "+f.address, "-1") })
-		}
-		require.Equal(t, quorum.NoQuorum, b.try("a", "second").Verdict)
-		b.untilUp(3)
-		require.NotZero(t, b.votesFrom(0))
-		require.NotZero(t, b.votesFrom(1))
 	})
 }
 
@@ -143,9 +84,7 @@ func TestMasterThatWasAReplicaWhileACheckIsUnderWayMakesNoSecondHolder(t *testin
 		b.mustAcquire("a")
 		time.Sleep(idlePeriod - tickPeriod)
 		unheard := func(on bool) {
-			for _, f := range b.fakes[:2] {
-				f.set(func() { f.unheard = on })
-			}
+			setAll(b.fakes[:2], func(f *fake) { f.unheard = on })
 		}
 		unheard(true)
 		time.Sleep(3 * tickPeriod)
@@ -163,21 +102,5 @@ func TestMasterThatWasAReplicaWhileACheckIsUnderWayMakesNoSecondHolder(t *testin
 		b.untilUp(3)
 		require.NotZero(t, b.votesFrom(0))
 		require.NotZero(t, b.votesFrom(1))
-	})
-}
-
-func TestReplicaThatNewMetIsHeldBackOnceItIsPromoted(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Wait = testWait
-		for _, f := range b.fakes {
-			f.started = time.Now().Add(-hour)
-		}
-		b.fakes[2].replicate()
-		b.started()
-		time.Sleep(time.Minute)
-		begin := time.Now()
-		b.fakes[2].promote("new")
-		b.untilUp(3)
-		require.GreaterOrEqual(t, b.votesFrom(2).Sub(begin), testWait)
 	})
 }

@@ -1,15 +1,11 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
@@ -39,8 +35,7 @@ func (b *bubble) restarted(masters ...int) {
 // try acquires with a token of its own and releases what was not won.
 func (b *bubble) try(name, token string) Outcome {
 	b.Helper()
-	out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: name, Token: token, TTL: hour})
-	require.NoError(b, err)
+	out := b.ask(Request{Op: Acquire, Name: name, Token: token, TTL: hour})
 	if out.Verdict != quorum.Won {
 		b.p.Post(Request{Op: Release, Name: name, Token: token, TTL: hour, Origin: out.Origin})
 	}
@@ -101,45 +96,6 @@ func TestWaitAfterARestartIsExact(t *testing.T) {
 	})
 }
 
-func TestVoteReturnsAtTheVeryEndOfTheWait(t *testing.T) {
-	overNewMasters(t, func(t *testing.T, b *bubble) {
-		b.restarted(0)
-		time.Sleep(time.Until(b.votesFrom(0)))
-		require.Zero(t, b.votesFrom(0))
-		b.mustAcquire("a")
-		time.Sleep(time.Second)
-		require.Equal(t, []string{"a"}, b.fakes[0].keys())
-	})
-}
-
-func TestSecondRestartStartsTheWaitOver(t *testing.T) {
-	overNewMasters(t, func(t *testing.T, b *bubble) {
-		b.restarted(0)
-		first := b.votesFrom(0)
-		time.Sleep(testWait / 2)
-		begin := time.Now()
-		b.restarted(0)
-		require.Equal(t, b.fakes[0].firstInfo(t, begin).Add(testWait), b.votesFrom(0))
-		require.Greater(t, b.votesFrom(0).Sub(first), testWait/2)
-	})
-}
-
-func TestCutConnectionNeitherStartsNorMovesTheWait(t *testing.T) {
-	overNewMasters(t, func(t *testing.T, b *bubble) {
-		b.fakes[0].cut()
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 3, b.up())
-		require.Zero(t, b.votesFrom(0))
-		b.restarted(0)
-		from := b.votesFrom(0)
-		b.fakes[0].cut()
-		b.fakes[0].set(func() { b.fakes[0].started = time.Now().Add(-hour) }) // its wall clock was set
-		time.Sleep(2 * time.Second)
-		require.EqualValues(t, 2, b.p.Stats().Masters[0].SetAside, "the first cut met an idle connection")
-		require.Equal(t, from, b.votesFrom(0))
-	})
-}
-
 // A server that is not fit yet has been seen all the same.
 func TestWaitCountsFromTheFirstInfoThoughTheProbeFailed(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
@@ -166,13 +122,10 @@ func TestExtendAndReleaseReachAWaitingMasterAndCount(t *testing.T) {
 		f.set(held)
 		b.fakes[2].leave()
 
-		out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "token of a", TTL: 2 * hour})
-		require.NoError(t, err)
+		out := b.ask(Request{Op: Extend, Name: "a", Token: "token of a", TTL: 2 * hour})
 		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
 		require.Equal(t, 2*hour, time.Until(f.data["a"].ends).Round(time.Second))
-		out, err = b.release("a", out.Origin)
-		require.NoError(t, err)
-		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
+		require.Equal(t, quorum.Won, b.mustRelease("a", out.Origin).Verdict)
 		require.Empty(t, f.keys())
 		require.NotZero(t, b.votesFrom(0))
 	})
@@ -202,42 +155,6 @@ func TestRestartedMajorityIsNoQuorumWithTheCauseUntilTheWaitEnds(t *testing.T) {
 	})
 }
 
-func TestNewReturnsWhileMastersThatHaveJustStartedWait(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Wait = testWait
-		for i, f := range b.fakes {
-			f.started = time.Now().Add(-time.Duration(i) * 4 * time.Second) // up for 0, 4 and 8 s
-		}
-		begin := time.Now()
-		b.started()
-		require.Less(t, time.Since(begin), time.Second)
-		require.Equal(t, 3, b.up())
-		out := b.try("a", "early")
-		require.Equal(t, quorum.NoQuorum, out.Verdict)
-		require.Len(t, out.Causes, 2, "two unknown votes decide")
-		for i, left := range []time.Duration{10, 6, 2} {
-			require.InDelta(t, left*time.Second, b.votesFrom(i).Sub(begin), float64(10*time.Millisecond))
-		}
-		time.Sleep(5 * time.Second)
-		require.Equal(t, quorum.NoQuorum, b.try("a", "one votes").Verdict)
-		time.Sleep(1500 * time.Millisecond)
-		b.cycle("a")
-		b.fakes[1].leave()
-		out = b.try("a", "one votes, one away")
-		require.ErrorContains(t, out.Causes[0], "m0: started 6s ago: no vote for another 3.5s, until")
-	})
-}
-
-func TestServerWithoutUptimeIsTakenAsJustStarted(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, b *bubble) {
-		b.cfg.Wait = testWait
-		b.fakes[0].started = time.Time{}
-		begin := time.Now()
-		b.started()
-		require.InDelta(t, testWait, b.votesFrom(0).Sub(begin), float64(10*time.Millisecond))
-	})
-}
-
 func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
@@ -251,68 +168,6 @@ func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
 		b.restarted(0)
 		require.NotZero(t, b.votesFrom(0))
 	})
-}
-
-func TestDurableMastersNeverWait(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started() // Config.Wait is 0
-		b.cycle("a")
-		b.restarted(0, 1, 2)
-		for i := range b.fakes {
-			require.Zero(t, b.votesFrom(i))
-		}
-		b.cycle("a")
-	})
-}
-
-// Many callers at once: folded rounds of acquires, extends and releases.
-func TestWaitingMasterGrantsNothingUnderLoadAndNothingIsLeftBehind(t *testing.T) {
-	overNewMasters(t, func(t *testing.T, b *bubble) {
-		f := b.fakes[0]
-		restarts := time.Now()
-		f.restart()
-		var callers sync.WaitGroup
-		for i := range 50 {
-			callers.Go(func() {
-				for turn := range 40 {
-					name := fmt.Sprint("name", i, "-", turn)
-					out := b.mustAcquire(name)
-					extended, err := b.p.Do(context.Background(), Request{Op: Extend, Name: name, Token: "token of " + name, TTL: hour})
-					assert.NoError(t, err)
-					assert.Equal(t, quorum.Won, extended.Verdict, "%+v", extended)
-					_, err = b.release(name, out.Origin)
-					assert.NoError(t, err)
-					time.Sleep(400 * time.Millisecond)
-				}
-			})
-		}
-		callers.Wait()
-		from := f.firstInfo(t, restarts).Add(testWait)
-		early, late := 0, 0
-		for _, l := range f.since(1) {
-			if l.at.Before(from) {
-				early += locksAskedFor(l.args)
-			} else {
-				late += locksAskedFor(l.args)
-			}
-		}
-		require.Zero(t, early, "acquires that reached it too early")
-		require.Greater(t, late, 100, "it votes again")
-		synctest.Wait()
-		time.Sleep(10 * time.Second)
-		b.requireNoKeys()
-		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.PendingReleases)
-		}
-	})
-}
-
-// locksAskedFor is how many acquires a command is, but for the trial lock's.
-func locksAskedFor(args []string) int {
-	if args[0] == "SET" && !strings.HasPrefix(args[1], ReservedPrefix) {
-		return 1
-	}
-	return 0
 }
 
 func TestMastersWhoseAddressesAreSwappedComeBackAndWait(t *testing.T) {
@@ -337,8 +192,7 @@ func TestRoundThatNobodyIsSentIsDecidedAndForgotten(t *testing.T) {
 			synctest.Wait()
 			require.Equal(t, 2, b.up())
 			for range 3 {
-				out, err := b.acquire(t.Context(), "a")
-				require.NoError(t, err)
+				out := b.tryAcquire("a")
 				require.Equal(t, quorum.NoQuorum, out.Verdict)
 				require.NotEmpty(t, out.Causes)
 			}

@@ -26,9 +26,7 @@ func TestIdleConnectionsThatEndAreNoEvent(t *testing.T) {
 		b.started()
 		for range 3 {
 			idle()
-			for _, f := range b.fakes {
-				f.cut()
-			}
+			each(b.fakes, (*fake).cut)
 			synctest.Wait()
 			require.Zero(t, b.up())
 			for _, m := range b.p.Stats().Masters {
@@ -57,9 +55,7 @@ func TestRoundWaitsForTheDialOfRestingMastersThatItNeeds(t *testing.T) {
 		b.started()
 		for range 20 {
 			idle()
-			for _, f := range b.fakes {
-				f.cut()
-			}
+			each(b.fakes, (*fake).cut)
 			synctest.Wait()
 			begin := time.Now()
 			b.cycle("a")
@@ -75,14 +71,10 @@ func TestRoundDoesNotWaitForServersThatHaveStopped(t *testing.T) {
 		idle := idleFrom(time.Now())
 		b.started()
 		idle()
-		for _, f := range b.fakes[:2] {
-			f.leave()
-		}
+		each(b.fakes[:2], (*fake).leave)
 		synctest.Wait()
 		begin := time.Now()
-		out, err := b.acquire(t.Context(), "a")
-		require.NoError(t, err)
-		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Equal(t, quorum.NoQuorum, b.tryAcquire("a").Verdict)
 		require.Less(t, time.Since(begin), redlock.FirstRedial/2)
 		synctest.Wait()
 		require.Len(t, c.take(), 2, "now they are away")

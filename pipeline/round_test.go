@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
@@ -103,20 +101,6 @@ func TestFirstVerdictWakesOnceAndLaterVotesDoNotTouchTheCall(t *testing.T) {
 	}
 }
 
-func TestEachCallOfARoundIsDecidedByItself(t *testing.T) {
-	r, calls := newRound(3, entry("a"), entry("b"))
-	r.begin(3)
-	r.voteLocked(r.masters[0], 0, granted)
-	r.voteLocked(r.masters[0], 1, refused)
-	r.voteLocked(r.masters[0], 0, granted)
-	require.True(t, calls[0].woken())
-	require.False(t, calls[1].woken())
-	r.voteLocked(r.masters[0], 1, refused)
-	require.True(t, calls[1].woken())
-	require.Equal(t, quorum.Won, calls[0].out.Verdict)
-	require.Equal(t, quorum.Denied, calls[1].out.Verdict)
-}
-
 func TestMastersThatAreAwayHaveVotedWhenTheRoundBegins(t *testing.T) {
 	for asked := range 6 {
 		r, calls := newRound(5, entry("a"))
@@ -148,15 +132,6 @@ func TestAbandonedCallIsNotTouched(t *testing.T) {
 	}
 	require.False(t, calls[0].woken())
 	require.Equal(t, Outcome{}, calls[0].out)
-}
-
-func TestCallWithoutACallerIsNotSignalled(t *testing.T) {
-	r, _ := newRound(3, entry("a"))
-	r.calls[0] = &call{}
-	r.begin(3)
-	for range 3 {
-		r.voteLocked(r.masters[0], 0, granted)
-	}
 }
 
 // A master that granted after the token was decided may have granted a larger one.
@@ -305,60 +280,8 @@ func requireCommands(t *testing.T, entries []Request) *conn.Load {
 	return l
 }
 
-func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
-	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
-	l := r.in(0, "", "")
-	var joined []byte
-	for c := range l.Commands {
-		joined = append(joined, l.BytesOf(c, c+1)...)
-	}
-	require.Equal(t, l.Batch.Bytes(), joined)
-	require.Equal(t, joined, l.BytesOf(0, len(l.Commands)))
-	require.Empty(t, l.BytesOf(1, 1))
-}
-
-func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {
-	var b conn.Batch
-	b.AddMillis(time.Millisecond)
-	b.AddMillis(1500*time.Millisecond + time.Microsecond)
-	b.AddMillis(hour)
-	require.Equal(t, "$1\r\n1\r\n$4\r\n1500\r\n$7\r\n3600000\r\n", string(b.Bytes()))
-}
-
-func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for i, f := range b.fakes {
-			f.set(func() {
-				f.delay = time.Duration(i+1) * time.Millisecond
-				f.hook = func(args []string) string {
-					if args[0] == "SET" && (args[1] == "bad on m0") == (i == 0) && args[1] != "blocker" {
-						return "-NOPERM this name\r\n"
-					}
-					return ""
-				}
-			})
-		}
-		blocker := side(func() { b.mustAcquire("blocker") })
-		synctest.Wait()
-		other := side(func() { b.mustAcquire("bad on m0") })
-		out, err := b.acquire(context.Background(), "bad on m1 and m2")
-		require.NoError(t, err)
-		blocker()
-		other()
-		require.Equal(t, quorum.NoQuorum, out.Verdict)
-		require.Equal(t, quorum.Tally{Granted: 1, Unknown: 2}, out.Tally)
-		var masters []string
-		for _, c := range out.Causes {
-			masters = append(masters, c.Master)
-		}
-		require.Equal(t, []string{"m1", "m2"}, masters)
-	})
-}
-
 func TestCausesAreThoseOfTheCallItself(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:2] {
 			f.set(func() {
 				f.hook = func(args []string) string {
@@ -372,8 +295,7 @@ func TestCausesAreThoseOfTheCallItself(t *testing.T) {
 		var done []func()
 		for _, name := range []string{"odd", "denied"} {
 			done = append(done, side(func() {
-				out, err := b.acquire(context.Background(), name)
-				assert.NoError(t, err)
+				out := b.tryAcquire(name)
 				b.p.mu.Lock()
 				outs[name] = out
 				b.p.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,7 +15,6 @@ import (
 
 	"muxlock/internal/limits"
 	"muxlock/internal/quorum"
-	"muxlock/internal/resp"
 	"muxlock/internal/testing/draw"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
@@ -64,8 +62,7 @@ func TestSetIsTakenWholeOrNotAtAll(t *testing.T) {
 				for _, f := range b.fakes {
 					require.Equal(t, []string{"name1"}, f.keys())
 				}
-				_, err := b.release("name1", origin)
-				require.NoError(t, err)
+				b.mustRelease("name1", origin)
 				rounds := b.p.Stats().Rounds
 				results := b.doMany(t.Context(), set)
 				require.Equal(t, slices.Repeat([]quorum.Verdict{quorum.Won}, size), verdicts(t, results))
@@ -124,7 +121,7 @@ func commandsOf(d conn.Dialect, set string, entries []Request) (commands [][]Req
 	return commands
 }
 
-func TestNoCommandCutsASet(t *testing.T) {
+func TestNoCommandCutsASetOrChoice(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var entries []Request
@@ -135,6 +132,8 @@ func TestNoCommandCutsASet(t *testing.T) {
 				q.Joint, n = number, 2+random.IntN(6)
 				if random.IntN(40) == 0 {
 					n = 400 + random.IntN(300)
+				} else if q.OneOf = random.IntN(2) == 0; q.OneOf {
+					n = 2 + random.IntN(60)
 				}
 			}
 			first := random.IntN(100_000)
@@ -153,6 +152,9 @@ func TestNoCommandCutsASet(t *testing.T) {
 				}
 				at := 0
 				for _, command := range commandsOf(d, set, entries) {
+					if command[0].Joint == 0 && command[0].Op == Acquire && set == "" {
+						require.False(t, slices.ContainsFunc(command, func(q Request) bool { return q.OneOf }), "seed %d: an MSETEX carries a choice", seed)
+					}
 					at += len(command)
 					require.False(t, at < len(entries) && entries[at].Joint != 0 && entries[at].Joint == entries[at-1].Joint, "seed %d: cut at %d", seed, at)
 				}
@@ -162,8 +164,7 @@ func TestNoCommandCutsASet(t *testing.T) {
 }
 
 func TestSetLargerThanARoundIsNotCut(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		b.cost(300 * time.Microsecond)
 		all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
 		synctest.Wait() // until the masters have room again
@@ -205,48 +206,6 @@ func TestSetBeyondTheQueueIsRefusedWhole(t *testing.T) {
 		require.EqualValues(t, 1, b.p.Stats().Overloaded, "one call")
 		require.Zero(t, b.p.acquires.Load())
 	})
-}
-
-// The ctx ends with the sets decided, sent or queued.
-func TestSetsWhoseContextEndsAreNeverHalfTaken(t *testing.T) {
-	partly := 0
-	for after := range 12 {
-		inBubble(t, 3, func(t *testing.T, b *bubble) {
-			b.started()
-			b.cost(30 * time.Microsecond)
-			all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
-			all(300, func(i int) { _, _ = b.release(fmt.Sprint("warm", i), OriginUnknown) })
-			for _, f := range b.fakes {
-				f.set(func() { f.hook = halfTaken(b, f) })
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(after)*3*time.Millisecond+500*time.Microsecond)
-			defer cancel()
-			var reqs []Request
-			for s := range uint64(250) {
-				reqs = append(reqs, setOf(s+1, numberedFrom(4*int(s), 4)...)...)
-			}
-			results := b.doMany(ctx, reqs)
-			won := 0
-			for s := range 250 {
-				set := results[4*s:][:4]
-				if set[0].Err != nil {
-					continue
-				}
-				won++
-				for i, r := range b.doMany(context.Background(), releasesOf(reqs[4*s:][:4], set[0].Outcome.Origin)) {
-					require.NoError(t, r.Err)
-					require.Equal(t, quorum.Won, r.Outcome.Verdict, "name %d", i)
-				}
-			}
-			if won > 0 && won < 250 {
-				partly++
-			}
-			time.Sleep(10 * testTimeout)
-			b.requireNoKeys()
-			require.Zero(t, b.p.acquires.Load())
-		})
-	}
-	require.Greater(t, partly, 2)
 }
 
 func numberedFrom(from, n int) (names []string) {
@@ -311,8 +270,7 @@ func TestSetIsNotRepeatedBehindTheReleaseOfOneOfIt(t *testing.T) {
 
 // Where an ACL denies a name of a set, all of the set is denied, and the sets beside it are not.
 func TestNameThatIsDeniedDeniesItsSet(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
+	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes {
 			f.set(func() {
 				f.hook = func(args []string) string {
@@ -339,8 +297,7 @@ func TestNameThatIsDeniedDeniesItsSet(t *testing.T) {
 }
 
 func TestFencedSetHasATokenForEachName(t *testing.T) {
-	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
-		b.started()
+	overFencedMasters(t, 3, func(t *testing.T, b *fencedBubble) {
 		ask := func(reqs []Request) (outs []Outcome) {
 			b.p.DoMany(t.Context(), reqs, func(_ int, out *Outcome, err error) {
 				require.NoError(t, err)
@@ -375,69 +332,65 @@ func TestFencedSetHasATokenForEachName(t *testing.T) {
 	})
 }
 
-// Many callers against masters that are late, cut and full: no command asks for half a set, and nothing is left.
-func TestNothingOfASetIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
+// inLateBubble has callers ask 30 times each of masters of which one is late and cut, in each dialect. Nothing may be left, and no
+// command may ask for a part of a set or choice of four.
+func inLateBubble(t *testing.T, callers int, ask func(b *bubble, random *rand.Rand, number uint64)) {
 	for _, d := range []conn.Dialect{0, allNative} {
 		seed := draw.Seed(t)
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.native(d)
 			b.started()
-			for _, f := range b.fakes {
-				f.set(func() { f.hook = halfTaken(b, f) })
-			}
-			random := rand.New(rand.NewPCG(seed, 0))
+			setAll(b.fakes, func(f *fake) { f.hook = halfTaken(b, f) })
 			var running sync.WaitGroup
-			for w := range 60 {
+			for w := range callers {
 				random := rand.New(rand.NewPCG(seed, uint64(w)+1))
 				running.Go(func() {
 					for i := range 30 {
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
-						names := make([]string, 4)
-						for j := range names {
-							names[j] = fmt.Sprint("name ", j, " ", random.IntN(60))
-						}
-						set := setOf(uint64(1+w*30+i), names...)
-						for j := range set {
-							set[j].Token = fmt.Sprint("token ", w, " ", i, " ", j)
-						}
-						outs := make([]Outcome, 4)
-						failed := false
-						b.p.DoMany(ctx, set, func(j int, out *Outcome, err error) {
-							outs[j], failed = *out, failed || err != nil
-						})
-						cancel()
-						if failed {
-							for j := range set {
-								b.p.Post(releasesOf(set, OriginUnknown)[j])
-							}
-							continue
-						}
-						for _, out := range outs {
-							assert.Equal(t, outs[0].Tally, out.Tally)
-						}
-						if random.IntN(4) == 0 {
-							time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
-						}
-						undo := releasesOf(set, outs[0].Origin)
-						if random.IntN(2) == 0 { // as of one that is handed over
-							first := undo[0]
-							time.AfterFunc(time.Duration(random.IntN(50))*time.Millisecond, func() { b.p.Post(first) })
-							undo = undo[1:]
-						}
-						b.p.DoMany(context.Background(), undo, func(int, *Outcome, error) {})
+						ask(b, random, uint64(1+w*30+i))
 					}
 				})
 			}
-			b.lateWhile(&running, random)
-			time.Sleep(10 * time.Second)
+			b.lateWhile(&running, rand.New(rand.NewPCG(seed, 0)))
+			time.Sleep(10 * time.Second) // the second releases
 			b.requireNoKeys()
+			b.requireBooksBalance()
+			b.requireNothingPending()
 		})
 	}
 }
 
-// The batch script may have more entries than fit into one command of others.
-func TestVotesOfTheLargestSet(t *testing.T) {
-	votes, _, err := conn.BatchVotes(resp.Reply{Kind: resp.Text}, limits.SetNames)
-	require.NoError(t, err)
-	require.Equal(t, strings.Repeat("1", limits.SetNames), votes)
+func TestNothingOfASetIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
+	inLateBubble(t, 60, func(b *bubble, random *rand.Rand, number uint64) {
+		ctx, cancel := context.WithTimeout(b.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
+		names := make([]string, 4)
+		for j := range names {
+			names[j] = fmt.Sprint("name ", j, " ", random.IntN(60))
+		}
+		set := setOf(number, names...)
+		outs := make([]Outcome, 4)
+		failed := false
+		b.p.DoMany(ctx, set, func(j int, out *Outcome, err error) {
+			outs[j], failed = *out, failed || err != nil
+		})
+		cancel()
+		if failed {
+			for j := range set {
+				b.p.Post(releasesOf(set, OriginUnknown)[j])
+			}
+			return
+		}
+		for _, out := range outs {
+			assert.Equal(t, outs[0].Tally, out.Tally)
+		}
+		if random.IntN(4) == 0 {
+			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
+		}
+		undo := releasesOf(set, outs[0].Origin)
+		if random.IntN(2) == 0 { // as of one that is handed over
+			first := undo[0]
+			time.AfterFunc(time.Duration(random.IntN(50))*time.Millisecond, func() { b.p.Post(first) })
+			undo = undo[1:]
+		}
+		b.p.DoMany(context.Background(), undo, func(int, *Outcome, error) {})
+	})
 }

@@ -185,18 +185,6 @@ func TestMarkThatWentAwayIsNotBelievedAgain(t *testing.T) {
 	}
 }
 
-func TestManyMarksThatWentAwayAreRemembered(t *testing.T) {
-	var c client
-	for i := range 100 {
-		c.met("run", mark(fmt.Sprint("nonce", i), "run"))
-		require.True(t, c.Admitted())
-	}
-	for i := range 99 {
-		c.met("run", mark(fmt.Sprint("nonce", i), "run"))
-		require.False(t, c.Admitted(), i)
-	}
-}
-
 // The marks have 32 bytes each with the end of the line, but the last one. So 512 of them are remembered.
 func TestOfTooManyMarksThatWentAwayTheOldestAreForgotten(t *testing.T) {
 	for _, c := range []struct{ gone, longer, forgotten int }{{512, 0, 0}, {512, 1, 1}, {513, 0, 1}, {513, 5, 2}, {521, 0, 9}, {521, 27, 10}} {
@@ -335,11 +323,4 @@ func TestRegistersOfSoManyShareOneWithEveryQuorum(t *testing.T) {
 	into := []uint64{1, 5, 0}
 	fencing.Merge(into, []uint64{2, 4})
 	require.Equal(t, []uint64{2, 5, 0}, into)
-}
-
-func TestMergedRegistersAreTheLargerOfTwo(t *testing.T) {
-	for _, registers := range [][2][]uint64{{{1, 5, 3}, {2, 4, 3}}, {{2, 4, 3}, {1, 5, 3}}} {
-		fencing.Merge(registers[0], registers[1])
-		require.Equal(t, []uint64{2, 5, 3}, registers[0])
-	}
 }

@@ -51,28 +51,6 @@ func TestVerdictIsTheFirstThatNoFurtherVoteCanChange(t *testing.T) {
 	}
 }
 
-func TestEverySequenceOfVotesEndsInOneVerdictAndKeepsIt(t *testing.T) {
-	for n := 1; n <= 7; n++ {
-		var walk func(tally Tally, seen Verdict, cast int)
-		walk = func(tally Tally, seen Verdict, cast int) {
-			v := tally.Verdict(n)
-			if seen != Pending {
-				require.Equal(t, seen, v, "n=%d %+v changed its mind", n, tally)
-			}
-			if cast == n {
-				require.NotEqual(t, Pending, v, "n=%d %+v", n, tally)
-				return
-			}
-			for _, vote := range []Vote{Granted, Refused, Unknown} {
-				next := tally
-				next.Add(vote)
-				walk(next, v, cast+1)
-			}
-		}
-		walk(Tally{}, Pending, 0)
-	}
-}
-
 func TestTwoCallersCannotBothWinTheSameMasters(t *testing.T) {
 	for n := 1; n <= limits.Masters; n++ {
 		require.Greater(t, 2*Size(n), n)

@@ -50,7 +50,7 @@ var rules = []fault{
 	{
 		what: "registers are taken from the last master, not the largest", file: "internal/fencing/admission.go",
 		old: "into[i] = max(into[i], v)", new: "into[i] = v",
-		tests: "internal/fencing TestMergedRegistersAreTheLargerOfTwo",
+		tests: "internal/fencing TestRegistersOfSoManyShareOneWithEveryQuorum",
 	},
 	{
 		what: "a part of a set is taken for a set", file: "internal/fencing/stranger.go",

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -72,48 +71,6 @@ func TestWhenAMasterVotes(t *testing.T) {
 			require.NoError(t, a.NotVoting(at(c.from+1e6)))
 		})
 	}
-}
-
-// TestWaitOverAllShortHistories walks through every history of three probes. After each it states
-// when the master may vote, in other words than see does.
-func TestWaitOverAllShortHistories(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine")
-	}
-	histories := 0
-	for _, wait := range []time.Duration{0, testedWait} {
-		for _, trusted := range []bool{false, true} {
-			var walk func(a Server, ids string, now, from time.Time, depth int)
-			walk = func(a Server, ids string, now, from time.Time, depth int) {
-				histories++
-				for _, moment := range []time.Time{now, from.Add(-1), from, from.Add(1)} {
-					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.NotVoting(moment) != nil) {
-						require.Failf(t, "wrong", "%s: wait %v, trusted %t, at %v: must wait: %t", ids, wait, trusted, moment, must)
-					}
-				}
-				if depth == 0 {
-					return
-				}
-				for _, id := range []string{"a", "b", "c"} {
-					for _, uptime := range []time.Duration{0, testedWait - time.Second, testedWait, math.MaxInt64} {
-						for _, later := range []time.Duration{0, testedWait / 2, testedWait} {
-							now, from := now.Add(later), from
-							switch last := ids[len(ids)-1:]; {
-							case last == id:
-							case last != "-":
-								from = now.Add(wait)
-							case !trusted:
-								from = now.Add(max(wait-uptime.Truncate(time.Second), 0))
-							}
-							walk(a.see(id, uptime, now), ids+id, now, from, depth-1)
-						}
-					}
-				}
-			}
-			walk(Server{Wait: wait, Trusted: trusted}, "-", at(0), at(0), 3)
-		}
-	}
-	t.Logf("%d histories", histories)
 }
 
 func TestTextNeverHasTooShortAWait(t *testing.T) {

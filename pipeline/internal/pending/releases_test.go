@@ -37,21 +37,6 @@ func names(releases []*Release) (names []string) {
 	return names
 }
 
-func TestPendingReleaseIsDueAtOnceAndSentTwice(t *testing.T) {
-	p := newPending()
-	p.Add(lease("a", conn.OriginForeign), at(0))
-	due := p.Take(at(0), 10)
-	require.Equal(t, []string{"a"}, names(due))
-	require.Empty(t, p.Take(at(0), 10), "taken once")
-	p.Confirmed(due, at(1))
-	require.Empty(t, p.Take(at(10.9), 10), "before the dead-peer time")
-	due = p.Take(at(11), 10)
-	require.Equal(t, []string{"a"}, names(due))
-	p.Confirmed(due, at(12))
-	require.Empty(t, p.Take(at(1e6), 10), "twice is enough")
-	require.Zero(t, p.Len())
-}
-
 func TestPendingReleaseThatIsNotAnsweredStartsOver(t *testing.T) {
 	for _, answers := range []int{0, 1} {
 		t.Run(fmt.Sprint("after ", answers, " answers"), func(t *testing.T) {
@@ -177,14 +162,6 @@ func TestTakeIsLimitedAndBeginsWithWhatIsForgottenFirst(t *testing.T) {
 	require.Equal(t, []string{"n2", "n3"}, names(p.Take(at(5), 2)))
 	require.Equal(t, []string{"n4"}, names(p.Take(at(5), 2)))
 	require.Empty(t, p.Take(at(5), 2))
-}
-
-func TestTakeForgetsAlsoBeyondItsLimit(t *testing.T) {
-	p := newPending()
-	p.Add(lease("fresh", conn.OriginForeign), at(20))
-	p.Add(lease("stale", conn.OriginForeign), at(0))
-	require.Equal(t, []string{"fresh"}, names(p.Take(at(31), 1)))
-	require.Zero(t, p.Len())
 }
 
 // TestTakeLeavesTheOthersWhereTheyAre counts what moves: BenchmarkPendingReleases has the time.
