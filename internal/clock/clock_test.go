@@ -181,13 +181,6 @@ func TestWhatABubbleLearnsHoldsForNobodyElse(t *testing.T) {
 	require.InDelta(t, Boottime(), now().boot, float64(time.Minute))
 }
 
-func TestNowMovesForward(t *testing.T) {
-	a := Now()
-	b := Now()
-	require.GreaterOrEqual(t, b.Sub(a), time.Duration(0))
-	require.True(t, a.Reached(b))
-}
-
 func BenchmarkNow(b *testing.B) {
 	b.Run("known", func(b *testing.B) {
 		b.ReportAllocs()

@@ -111,33 +111,6 @@ func TestStopLeavesNoProcessAndNoFolder(t *testing.T) {
 	requireEmpty(t, dir)
 }
 
-func TestPausedServerKeepsSilentUntilResumed(t *testing.T) {
-	s := startOne(t, Options{})
-	require.NoError(t, s.Pause())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, _, err := ask(ctx, s.Addr(), "")
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.NoError(t, s.Resume())
-	require.True(t, answers(t, s))
-}
-
-func TestRestartBringsAnEmptyServerToTheSamePort(t *testing.T) {
-	s := startOne(t, Options{})
-	addr, pid := s.Addr(), s.PID()
-	require.Equal(t, "OK", send(t, s, "SET", "k", "v"))
-	require.Equal(t, "v", send(t, s, "GET", "k"))
-	require.Error(t, s.Restart(t.Context()), "still running")
-
-	require.NoError(t, s.Kill())
-	require.False(t, answers(t, s))
-	require.NoError(t, s.Restart(t.Context()))
-	require.Equal(t, addr, s.Addr())
-	require.NotEqual(t, pid, s.PID())
-	require.True(t, answers(t, s))
-	require.Equal(t, "0", send(t, s, "EVAL", "return tostring(redis.call('DBSIZE'))", "0"))
-}
-
 func TestRestartWaitsForItsPort(t *testing.T) {
 	s := startOne(t, Options{})
 	require.NoError(t, s.Kill())
@@ -152,18 +125,6 @@ func TestRestartWaitsForItsPort(t *testing.T) {
 	require.ErrorIs(t, err, errPortTaken)
 	l.Close()
 	require.NoError(t, s.Restart(t.Context()))
-}
-
-func TestPasswordIsRequired(t *testing.T) {
-	s := startOne(t, Options{Password: "open sesame"})
-	require.True(t, answers(t, s))
-	_, _, err := ask(t.Context(), s.Addr(), "")
-	require.ErrorContains(t, err, "NOAUTH")
-}
-
-func TestArgsReachTheServer(t *testing.T) {
-	s := startOne(t, Options{Args: []string{"--maxmemory", "7mb"}})
-	require.Contains(t, send(t, s, "INFO", "memory"), "maxmemory:7340032\r\n")
 }
 
 // The listener accepts and says nothing, as any program on that port might.

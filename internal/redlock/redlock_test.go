@@ -167,7 +167,3 @@ func TestStrangersGetAPartOfTheHandOverTime(t *testing.T) {
 	require.Equal(t, 2500*time.Microsecond, from)
 	require.Equal(t, 5*time.Millisecond, to)
 }
-
-func TestLongestLeaseIsHalfAMinuteByDefault(t *testing.T) {
-	require.Equal(t, 30*time.Second, DefaultMaxTTL)
-}

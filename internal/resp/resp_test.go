@@ -78,15 +78,6 @@ func TestListsAreFlatAndOneReplyIsAListOfOne(t *testing.T) {
 	}
 }
 
-func TestCommandIsAnArrayOfBulkStrings(t *testing.T) {
-	require.Equal(t, "x*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n", string(AppendCommand([]byte("x"), "GET", "a\r\nb")))
-}
-
-func TestErrIsTheTextOfAnError(t *testing.T) {
-	require.NoError(t, Reply{Kind: Text, Text: "OK"}.Err())
-	require.EqualError(t, Reply{Kind: Failed, Text: "ERR no"}.Err(), "ERR no")
-}
-
 // What servers write of a command that they do not know: from Redis 7 on, up to Redis 6, and without arguments.
 var unknownCommands = map[string]string{
 	"ERR unknown command 'DELEX', with args beginning with: 'name' 'IFEQ' 'token' ":                    "unknown command 'DELEX'",

@@ -2,23 +2,8 @@ package model
 
 import "testing"
 
-// A healing is a model of any kind whose holders heal.
-type healing interface {
-	Search() Result
-	control(only property, most int)
-}
-
-func (m *Model) control(only property, most int)        { m.Only, m.Most = only, most }
-func (m *lineModel) control(only property, most int)    { m.Only, m.Most = only, most }
-func (m *severalModel) control(only property, most int) { m.Only, m.Most = only, most }
-func (m *readersModel) control(only property, most int) { m.Only, m.Most = only, most }
-
-// soundHeals are models with all rules whose holders heal. The package comment has the number of their states.
-var soundHeals = []struct {
-	name string
-	healing
-	states, counted int
-}{
+// soundHeals are models with all rules whose holders heal.
+var soundHeals = []soundModel{
 	{"heals are queued, a master restarts, connections break", &readersModel{Heals: true, Queue: true, Claims: []claim{w2}, Horizon: 3, Extends: true, Wait: 2, Crashes: 1, Cuts: true}, 7486, 1},
 	{"a revealed token, a master restarts, connections break", &readersModel{Heals: true, Reveals: true, Only: leaked, Claims: []claim{w1, w1}, Horizon: 1, Extends: true, Wait: 2, Crashes: 1, Cuts: true}, 215480, 2},
 	{"two writers", &readersModel{Heals: true, Claims: []claim{w2, w2}, Horizon: 3, Extends: true}, 103964, 2},
@@ -58,22 +43,10 @@ var soundHeals = []struct {
 	{"fenced, a holder, one in line and one without a line, a flush", &lineModel{Fencing: true, Heals: true, Attempts: 3, InLine: 1, Plain: 4, TTL: 1, Horizon: 1, Wait: 1, Flushes: 1, Extensions: 1}, 4404092, 3},
 }
 
-func TestRulesOfHealsHoldInEveryState(t *testing.T) {
-	t.Parallel()
-	for _, m := range soundHeals {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			requireSound(t, m.Search, m.states, m.counted)
-		})
-	}
-}
+func TestRulesOfHealsHoldInEveryState(t *testing.T) { requireSound(t, soundHeals) }
 
 // healControls are models without one rule each.
-var healControls = []struct {
-	name string
-	healing
-	broken property
-}{
+var healControls = []brokenModel{
 	{"a heal goes to a master that waits", &readersModel{Heals: true, Fault: healsWhereNoVote, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
 	{"a reader's heal goes to a master that waits", &readersModel{Heals: true, Fault: healsWhereNoVote, Claims: []claim{r2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
 	{"the extend creates the key", &readersModel{Fault: extendAdds, Claims: []claim{w2, w2}, Horizon: 2, Extends: true, Wait: 2, Crashes: 1}, twoHolders},
@@ -104,13 +77,4 @@ var healControls = []struct {
 	{"a waiter counts a stray that it gave back", &lineModel{Heals: true, Fault: countsGivenBack, Attempts: 2, TTL: 1}, twoHolders},
 }
 
-func TestEachRuleOfHealsIsNeeded(t *testing.T) {
-	t.Parallel()
-	for _, m := range healControls {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			m.control(m.broken, most(t))
-			requireBroken(t, m.Search)
-		})
-	}
-}
+func TestEachRuleOfHealsIsNeeded(t *testing.T) { requireBroken(t, healControls) }

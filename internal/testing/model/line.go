@@ -17,7 +17,6 @@ import (
 // Requests, answers and pushes arrive late, never, and in any order. The owner of a token that it gave up may pass
 // at each master at any time, and as often as it likes. This covers late, lost and repeated passes.
 type lineModel struct {
-	Name     string
 	Attempts int
 	Plain    uint8 // attempts that ask without joining the line, one bit each
 	InLine   int   // at the start the first attempt holds the lock at a quorum, its other requests are under way, and the next so many are in line; 0: none has begun

@@ -18,7 +18,6 @@ const (
 
 // A Model is a configuration of the protocol, small enough to be searched completely.
 type Model struct {
-	Name      string
 	Attempts  int
 	Names     int       // 0: one
 	Clients   int       // engines, each with its own admissions; 0: every master votes

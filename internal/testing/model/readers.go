@@ -18,7 +18,6 @@ import (
 // Messages arrive late or never, and nobody knows which. A process may hand over a writer's lease to its next writer.
 // That would lead to the same state, so there is no such step.
 type readersModel struct {
-	Name   string
 	Claims []claim // of each attempt
 
 	Horizon uint8 // in ticks

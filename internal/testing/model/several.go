@@ -14,7 +14,6 @@ import (
 // first that is free. Every key is undone or released with a message of its own. An attempt that did not win undoes all its
 // keys; the winner of a slot undoes the other slots. Messages arrive late or never, and nobody knows which.
 type severalModel struct {
-	Name   string
 	Sets   []keySet // of each attempt
 	Orders [][]int  // of the slots of a choice: each attempt picks one order; nil: attempts ask for sets
 

@@ -3,46 +3,14 @@ package redistest
 import (
 	"errors"
 	"net"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-
-	"muxlock/internal/redisserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestMastersAreIndependentAndGoneAfterTheTest(t *testing.T) {
-	var masters []*redisserver.Server
-	t.Run("inner", func(t *testing.T) {
-		masters = Masters(t, 2)
-		require.Equal(t, []string{masters[0].Addr(), masters[1].Addr()}, Addrs(masters))
-		require.Equal(t, "OK", Command(t, masters[0], "SET", "k", "v"))
-		require.Equal(t, "v", Command(t, masters[0], "GET", "k"))
-		require.Nil(t, Command(t, masters[1], "GET", "k"))
-		require.Equal(t, int64(1), Command(t, masters[0], "DBSIZE"))
-	})
-	for _, m := range masters {
-		require.Error(t, m.Resume(), "no process")
-	}
-}
-
-func TestKeysNamesEveryKeyOfEveryMaster(t *testing.T) {
-	masters := MastersWith(t, 2, redisserver.Options{Password: "secret"})
-	require.Empty(t, Keys(t, masters...))
-	const fill = `for i = 1, 3000 do redis.call('SET', 'key:' .. i, '') end`
-	Command(t, masters[0], "EVAL", fill, "0")
-	Command(t, masters[1], "SET", "key:7", "")
-	Command(t, masters[1], "SET", "a\x00\r\n\xff", "")
-
-	keys := Keys(t, masters...)
-	require.Len(t, keys, 3002)
-	require.Equal(t, "a\x00\r\n\xff", keys[0])
-	require.Equal(t, 2, strings.Count(strings.Join(keys, " ")+" ", "key:7 "))
-}
 
 // verdict is a testing.TB that remembers how a test ended.
 type verdict struct {
