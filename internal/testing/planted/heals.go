@@ -50,7 +50,7 @@ var heals = []fault{
 	{
 		what: "a heal that makes a quorum is followed by no renewal", file: "engine/heal.go",
 		old: "(l.renewal.fault != nil || l.isKnown())", new: "l.isKnown()",
-		tests: "internal/testing/sim TestAMasterThatVotesInTimeKeepsTheLocksThatItLacks; engine TestAHealThatMakesAQuorumIsFollowedByARenewal",
+		tests: "engine TestAHealThatMakesAQuorumIsFollowedByARenewal",
 	},
 	{
 		what: "nobody asks whether a lock whose token became known during its heal is still held", file: "engine/heal.go",
