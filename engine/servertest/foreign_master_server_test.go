@@ -1,9 +1,7 @@
 package servertest
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
@@ -84,55 +81,6 @@ func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
 	for _, mixed := range [][]*redisserver.Server{{masters[1], others[2]}, {masters[1], others[2], redistest.Masters(t, 1)[0]}} {
 		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(mixed), MastersAreNew: true, MasterTimeout: await.Patience})
 		require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	}
-}
-
-func TestMaxTTLAboveThatOfTheSetIsRefused(t *testing.T) {
-	masters := shortSet(t, 3)
-	above := with(shortConfig(masters), func(c *engine.Config) { c.MaxTTL *= 2 })
-	_, err := engine.New(t.Context(), above)
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorContains(t, err, fmt.Sprintf("MaxTTL: here %v, at the master %v", above.MaxTTL, above.MaxTTL/2))
-	open(t, masters, shortLease)
-}
-
-// A set that is made after the connection is seen at the next one. Then nothing waits for what cannot come.
-func TestSetMadeLaterIsSeenAtTheNextConnection(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	one, all := open(t, masters[:1]), open(t, masters)
-	kept := mustAcquire(t, one, "kept", 0)
-	require.NoError(t, admin.SetUp(t.Context(), setUpConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
-	cycle(t, one, t.Name())
-	for _, m := range masters {
-		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
-	}
-	await.True(t, func() bool {
-		s := one.Stats().Masters[0]
-		return s.SetAside > 0 && s.Up
-	})
-	_, err := one.Acquire(context.Background(), t.Name(), 0) // it would wait for ever
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorIs(t, err, engine.ErrNotAcquired)
-	require.ErrorIs(t, kept.Extend(t.Context(), 0), engine.ErrNoQuorum)
-	require.ErrorIs(t, one.Ready(context.Background()), engine.ErrConfigMismatch)
-	lock, err := all.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	require.NoError(t, lock.Release(t.Context()))
-	for i := range masters {
-		await.True(t, func() bool { return all.Stats().Masters[i].Cause == nil })
-	}
-}
-
-func TestClientsWithoutFencingGoOnWithARecoveredSet(t *testing.T) {
-	masters := shortSet(t, 3)
-	log := counted{new(sync.Mutex), map[string]int{}}
-	e := open(t, masters, shortLease, func(c *engine.Config) { c.Logger = slog.New(log) })
-	setUp(t, shortConfig(masters), admin.SetUpOptions{Recover: true, Above: 1})
-	for i, m := range masters { // one by one: the others' looks are of the set before
-		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
-		again := func() bool { return log.count("DEBUG master connected again")+log.count("WARN master set aside") > i } // set aside: a check was under way
-		await.True(t, func() bool { return again() && e.Stats().Masters[i].Cause == nil })
-		cycle(t, e, t.Name())
 	}
 }
 

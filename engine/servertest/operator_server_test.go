@@ -214,21 +214,6 @@ func TestMasterThatComesBackToTheSetWaitsAnew(t *testing.T) {
 	requireNoSecondHolder(t, []*redisserver.Server{a, b, d}, b, c)
 }
 
-func TestMasterThatWaitedForAnotherReplacementWaitsAnew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the wait of several admissions")
-	}
-	t.Parallel()
-	masters, more := shortSet(t, 3), redistest.Masters(t, 2)
-	a, b, c, d, e := masters[0], masters[1], masters[2], more[0], more[1]
-	replaced(t, masters, c, d)
-	first := open(t, []*redisserver.Server{a, b, d}, fenced, shortLease)
-	untilItWaits(t, d)
-	require.NoError(t, first.Close())
-	replaced(t, []*redisserver.Server{a, b, d}, d, e) // the operator had second thoughts
-	requireNoSecondHolder(t, []*redisserver.Server{a, b, e}, b, d)
-}
-
 func replaced(t *testing.T, set []*redisserver.Server, from, to *redisserver.Server) {
 	t.Helper()
 	require.NoError(t, admin.ReplaceMaster(t.Context(), shortConfig(set), from.Addr(), to.Addr()))
@@ -257,34 +242,6 @@ func requireNoSecondHolder(t *testing.T, set []*redisserver.Server, from, to *re
 	second, err := after.Acquire(ctx, t.Name(), 0)
 	require.NoError(t, err)
 	require.False(t, lock.Valid() && second.Valid(), "fences %d and %d, %v left of the first", lock.Fence(), second.Fence(), time.Until(lock.Until()))
-}
-
-func TestOneOfTwoReplacementsOfASetOfFourEnds(t *testing.T) {
-	t.Parallel()
-	all := redistest.Masters(t, 6)
-	masters := all[:4]
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
-	var both errgroup.Group
-	errs := make([]error, 2)
-	for i := range errs {
-		both.Go(func() error {
-			errs[i] = admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[i].Addr(), all[4+i].Addr())
-			return nil
-		})
-	}
-	require.NoError(t, both.Wait())
-	require.True(t, errs[0] == nil || errs[1] == nil, errs)
-	if errs[0] == nil && errs[1] == nil {
-		t.Fatal("two members were replaced, of different sets")
-	}
-	winner := 0
-	if errs[0] != nil {
-		winner = 1
-	}
-	after := append([]*redisserver.Server{all[4+winner], masters[1-winner]}, masters[2:]...)
-	e := open(t, after, fenced, shortLease)
-	require.NotZero(t, fence(t, e, t.Name()))
-	await.Equal(t, 4, func() any { return votesOn(e) })
 }
 
 // What a set of before still does ends with the first step of the recovery: the wait outlasts it.
@@ -348,27 +305,6 @@ func TestMajorityThatWasFlushedIsNotSetUpAgainWithoutAWord(t *testing.T) {
 	require.ErrorIs(t, err, pipeline.ErrMembersLost)
 	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{Recover: true, MastersAreNew: true, Above: last}))
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
-}
-
-func TestRegistersThatWereDeletedAreAnErrorAndAFlushHealsThem(t *testing.T) {
-	t.Parallel()
-	masters := shortSet(t, 3)
-	e := open(t, masters, fenced, shortLease)
-	last := fence(t, e, t.Name())
-	redistest.Command(t, masters[0], "DEL", registersKey)
-	f := fence(t, e, t.Name())
-	require.Greater(t, f, last, "the others carry on")
-	redistest.Command(t, masters[1], "DEL", registersKey)
-	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.ErrorIs(t, err, engine.ErrRegister)
-	require.ErrorIs(t, err, engine.ErrNotAcquired)
-	redistest.Command(t, masters[0], "FLUSHALL")
-	await.True(t, func() bool {
-		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
-		return strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
-	}, "those that are missing are not taken for small ones")
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{Recover: true, Above: f}))
-	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), f)
 }
 
 // A register that is used up: names of it get no fence any more, others do.

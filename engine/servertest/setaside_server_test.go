@@ -111,35 +111,3 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 		})
 	}
 }
-
-func TestCutConnectionsComeBackWhileTheOthersCarryOn(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	for _, fault := range []struct {
-		name string
-		cut  func(t *testing.T, link *faultconn.Link, master *redisserver.Server)
-	}{
-		{"CLIENT KILL", func(t *testing.T, _ *faultconn.Link, m *redisserver.Server) {
-			require.Contains(t, dialWire(t, m).do(t, "CLIENT KILL TYPE normal SKIPME yes"), ":")
-		}},
-		{"reset", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.Cut() }},
-		{"request lost", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRequestsAfter(0) }},
-		{"request in half", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRequestsAfter(20) }},
-		{"reply lost", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRepliesAfter(0) }},
-		{"reply in half", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRepliesAfter(2) }},
-	} {
-		t.Run(fault.name, func(t *testing.T) {
-			e, links := bent(t, masters)
-			fault.cut(t, links[0], masters[0])
-			lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
-			require.NoError(t, err)
-			await.True(t, func() bool { return back(e, 0, 0) })
-			require.EqualValues(t, 1, setAside(e, 0))
-			require.Equal(t, 2, links[0].Dials())
-			require.NoError(t, lock.Release(t.Context()))
-			redistest.Gone(t, masters, t.Name())
-			for i := range 4 {
-				require.Equal(t, 1, links[i+1].Dials(), "the others are not disturbed")
-			}
-		})
-	}
-}
