@@ -144,7 +144,10 @@ func blocked(deliver func(string)) (observer func(*Config), goOn func()) {
 	return func(c *Config) {
 		wait = make(chan struct{})
 		c.Observer = &Observer{
-			Acquired: func(name string, _ time.Duration, _ int) { <-wait; deliver("acquired " + name) },
+			Acquired: func(name string, _ time.Duration, attempts int) {
+				<-wait
+				deliver(fmt.Sprint("acquired ", name, " ", attempts))
+			},
 			Released: func(name string, _ time.Duration, handedOver bool, _ error) {
 				deliver(fmt.Sprint("released ", name, " ", handedOver))
 			},
@@ -170,7 +173,7 @@ func TestEventsAreDeliveredInOrderAndBlockNobody(t *testing.T) {
 		goOn()
 		synctest.Wait()
 		require.Equal(t, []string{
-			"acquired name", "master a:1 false", "released name true", "acquired name", "lost name", "master a:1 true",
+			"acquired name 1", "master a:1 false", "released name true", "acquired name 0", "lost name", "master a:1 true",
 		}, delivered)
 	}, observer)
 }
