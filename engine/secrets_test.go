@@ -205,6 +205,13 @@ func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
 
 					kept := mustAcquire(t, e, "kept", 0)
 					require.NoError(t, kept.KeepAlive(0))
+					ended, cancel := context.WithCancel(t.Context())
+					cancel()
+					for _, ctx := range []context.Context{t.Context(), ended} {
+						_, err := e.Acquire(ctx, "kept", 0)
+						require.ErrorIs(t, err, ErrTaken)
+						requireNoSecret(t, err)
+					}
 					for _, ask := range []func(l *Lock) error{
 						func(*Lock) error { _, err := e.TryAcquire(t.Context(), "another", 0); return err },
 						func(l *Lock) error { return l.Extend(t.Context(), 20*time.Second) },

@@ -107,30 +107,6 @@ func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 	require.Greater(t, fence(t, open(t, masters, fenced, durable), "another"), uint64(0))
 }
 
-// The lock is on the master that leaves and on one that stays; the one that comes, and the other,
-// are a quorum of the next set.
-func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
-	t.Parallel()
-	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
-	old := open(t, masters, fenced, shortLease)
-	lock, err := old.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	redistest.Command(t, masters[0], "DEL", t.Name()) // it was late
-	adopted, err := open(t, masters, fenced, shortLease).Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
-	require.NoError(t, err)
-	require.NoError(t, adopted.KeepAlive(0))
-	require.NoError(t, admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
-	e := open(t, append(masters[:2:2], fourth...), fenced, shortLease)
-	await.Equal(t, 3, func() any { return votesOn(e) })
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-	defer cancel()
-	second, err := e.Acquire(ctx, t.Name(), 0)
-	require.NoError(t, err)
-	require.False(t, adopted.Valid(), "beside the new holder")
-	require.NoError(t, second.Release(t.Context()))
-}
-
 // An adopted lock lives for as long as it is extended, with the mark compared, and raises nothing.
 func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
 	t.Parallel()

@@ -3,11 +3,11 @@ package servertest
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"muxlock/engine"
 	"muxlock/internal/testing/await"
@@ -50,50 +50,30 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 func TestScriptFlushCostsNoCall(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	stop := make(chan struct{})
-	var work sync.WaitGroup
-	for i := range 32 {
-		work.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				lock, err := e.TryAcquire(context.Background(), fmt.Sprint(t.Name(), "/", i, "/", n), 0)
-				if err == nil {
-					err = lock.Extend(context.Background(), 20*time.Second)
-				}
-				if err == nil {
-					err = lock.Release(context.Background())
-				}
-				if err != nil {
-					t.Errorf("call failed: %v", err)
-					return
-				}
-			}
-		})
-	}
-	for range 20 {
+	var locks []*engine.Lock
+	flush := func() {
 		for _, m := range masters {
 			redistest.Command(t, m, "SCRIPT", "FLUSH")
 		}
 	}
-	close(stop)
-	work.Wait()
-	for _, m := range masters { // and in the plain commands of a lone caller
-		redistest.Command(t, m, "SCRIPT", "FLUSH")
+	for _, name := range numbered(t.Name(), 64) {
+		locks = append(locks, mustAcquire(t, e, name, 0))
 	}
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
-	for _, m := range masters {
-		redistest.Command(t, m, "SCRIPT", "FLUSH")
+	for _, ask := range []func(l *engine.Lock) error{
+		func(l *engine.Lock) error { return l.Extend(context.Background(), 20*time.Second) },
+		func(l *engine.Lock) error { return l.Release(context.Background()) },
+	} {
+		flush()
+		require.NoError(t, ask(locks[0]), "a lone caller, in plain commands")
+		flush()
+		var all errgroup.Group
+		for _, lock := range locks[1:] {
+			all.Go(func() error { return ask(lock) })
+		}
+		require.NoError(t, all.Wait())
 	}
-	require.NoError(t, lock.Release(t.Context()))
 	for _, m := range e.Stats().Masters {
 		require.Zero(t, m.SetAside)
 	}
-	require.Positive(t, e.Stats().Acquired)
 	await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 }
