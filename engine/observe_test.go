@@ -70,8 +70,12 @@ func TestAcquireWhoseCtxHasEndedIsHeardOfByTheObserver(t *testing.T) {
 		_, err = e.AcquirePermit(ctx, "d", 1, 0)
 		require.ErrorIs(t, err, ErrNotAcquired)
 		require.ErrorIs(t, e.AcquireMany(ctx, []string{"e"}, 0)[0].Err, ErrNotAcquired)
+		mustAcquire(t, e, "held", 0)
+		_, err = e.Acquire(ctx, "held", 0)
+		require.ErrorIs(t, err, ErrTaken, "by this process")
+		require.NotErrorIs(t, err, ErrNoQuorum)
 		synctest.Wait()
-		require.Equal(t, []string{"a", "b", "d", "e"}, heard)
+		require.Equal(t, []string{"a", "b", "d", "e", "held"}, heard)
 	}, func(c *Config) {
 		c.Observer = &Observer{NotAcquired: func(name string, wait time.Duration, attempts int, err error) {
 			assert.ErrorIs(t, err, context.Canceled)
