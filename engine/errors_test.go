@@ -38,6 +38,7 @@ func TestErrorsOfCallsAreOneLine(t *testing.T) {
 		lock = mustAcquire(t, e, "unconfirmed", 0)
 		s.set(func() { s.away = true })
 		requireOneLine(t, lock.Release(ctx), ErrNoQuorum, context.DeadlineExceeded)
+		require.EqualValues(t, 1, e.Stats().ReleasesUnconfirmed)
 		s.set(func() { s.away = false })
 
 		own := errors.New("the function's own")

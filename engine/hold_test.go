@@ -151,3 +151,26 @@ func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {
 		})
 	}
 }
+
+func TestDoReleasesHoweverItEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := e.Do(ctx, "name", 0, func(held context.Context) error {
+			cancel()
+			<-held.Done()
+			return held.Err()
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, ErrNoQuorum)
+		require.PanicsWithValue(t, "oops", func() {
+			_ = e.Do(t.Context(), "name", 0, func(context.Context) error { panic("oops") })
+		})
+		own := errors.New("the function's own")
+		require.ErrorIs(t, e.TryDo(t.Context(), "name", 0, nil), ErrInvalid)
+		require.ErrorIs(t, e.TryDo(t.Context(), "name", 0, func(ctx context.Context) error {
+			require.ErrorIs(t, e.TryDo(ctx, "name", 0, func(context.Context) error { panic("not held twice") }), ErrTaken)
+			return own
+		}), own)
+		requireNothingLeft(t, e, s)
+	})
+}

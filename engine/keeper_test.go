@@ -217,19 +217,6 @@ func TestDeletedKeyIsALossAtTheNextRenewalAndIsNeverSetAgain(t *testing.T) {
 	})
 }
 
-func TestWaiterGoesOnWhenARenewalFindsTheKeyDeleted(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		lock := keptAlive(t, e)
-		waiting := goAcquire(t.Context(), e, 0)
-		s.drop("name")
-		next := requireGot(t, waiting)
-		require.ErrorIs(t, lock.Err(), ErrNotHeld)
-		require.NotEqual(t, lock.Reveal(), next.Reveal())
-		require.NoError(t, next.Release(t.Context()))
-		requireNothingLeft(t, e, s)
-	})
-}
-
 func TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := keptAlive(t, e)

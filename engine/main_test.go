@@ -73,15 +73,6 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	}, "the key is on all masters")
 }
 
-// heldEverywhere acquires the lock named after the test, and waits until it is on all masters.
-func heldEverywhere(t testing.TB, e *Engine, masters []*redisserver.Server, ttl time.Duration) *Lock {
-	t.Helper()
-	lock, err := e.TryAcquire(t.Context(), t.Name(), ttl)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	return lock
-}
-
 func upMasters(e *Engine) (n int) {
 	for _, m := range e.Stats().Masters {
 		if m.Up {
@@ -145,17 +136,6 @@ func with(c Config, changes ...func(*Config)) Config {
 		change(&c)
 	}
 	return c
-}
-
-// ownKeys lists the keys on masters that the test at hand has made.
-func ownKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
-	t.Helper()
-	for _, key := range redistest.Keys(t, masters...) {
-		if strings.HasPrefix(key, t.Name()) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // fencedSet returns masters that are set up, and never granted a lock.

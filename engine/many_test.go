@@ -3,12 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/limits"
 )
 
 // numbered returns n names that start with prefix.
@@ -139,5 +142,33 @@ func TestManyNamesOfAClosedEngineAreNotAcquired(t *testing.T) {
 		for _, err := range e.ReleaseMany(t.Context(), locks) {
 			require.ErrorIs(t, err, ErrClosed)
 		}
+	})
+}
+
+func TestManyNamesAreAcquiredInOneCallEachWithItsOwnResult(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		other := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
+		defer other.Close()
+		here, there := mustAcquire(t, e, "here", 0), mustAcquire(t, other, "there", 0)
+		asked := []string{"a", "here", "there", "b", "a", "", strings.Repeat("x", limits.NameBytes+1)}
+		results := e.AcquireMany(t.Context(), asked, 0)
+		for i, kind := range []error{nil, errTakenHere, ErrTaken, nil, errTakenHere, ErrInvalid, ErrInvalid} {
+			require.ErrorIs(t, results[i].Err, kind, i)
+			require.Equal(t, kind == nil, results[i].Lock != nil, i)
+		}
+		require.Equal(t, "b", results[3].Lock.Name())
+		require.Equal(t, 3, e.Stats().Held)
+		require.NoError(t, results[0].Lock.Release(t.Context()))
+		errs := e.ReleaseMany(t.Context(), append(locksOf(results), here, there))
+		for i, kind := range []error{ErrNotHeld, nil, nil, nil, nil, nil, nil, nil, ErrInvalid} {
+			require.ErrorIs(t, errs[i], kind, i)
+		}
+		require.ErrorContains(t, errs[8], "locks[8]")
+		require.True(t, there.Valid())
+		require.Nil(t, other.ReleaseMany(t.Context(), []*Lock{there, nil}))
+		require.ErrorIs(t, e.AcquireMany(t.Context(), []string{"a"}, time.Nanosecond)[0].Err, ErrInvalid)
+		require.Empty(t, e.AcquireMany(t.Context(), nil, 0))
+		require.Nil(t, e.ReleaseMany(t.Context(), nil))
+		requireNothingLeft(t, e, s)
 	})
 }

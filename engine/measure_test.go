@@ -143,3 +143,11 @@ func TestTheLongestStayOneByOneHoweverManyThereAre(t *testing.T) {
 	require.Equal(t, got[0], s.LongestFrom)
 	require.True(t, slices.IsSortedFunc(s.Longest, func(a, b Moment) int { return int(a.At - b.At) }))
 }
+
+func TestNothingIsMeasuredUnlessItIsAskedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		require.NoError(t, mustAcquire(t, e, "name", 0).Release(t.Context()))
+		require.Nil(t, e.record.measure)
+		require.Zero(t, e.Measured())
+	})
+}

@@ -163,46 +163,6 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 	}
 }
 
-// Many leave at once, so that the release finds some of them between waking and leaving.
-func TestDeadlineAtTheInstantOfTheReleaseLosesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		served := 0
-		for i := range 500 {
-			const hold = 5 * time.Millisecond
-			off := time.Duration(i%3 - 1) // nanoseconds after the deadline
-			lock := mustAcquire(t, e, "name", 0)
-			begin := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), hold)
-			var leaving []<-chan acquired
-			for range 16 {
-				leaving = append(leaving, goAcquire(ctx, e, 0))
-			}
-			staying := goAcquire(t.Context(), e, 0)
-			go func() {
-				time.Sleep(hold + off)
-				_ = lock.Release(t.Context())
-			}()
-			for _, from := range leaving {
-				if got := <-from; got.err == nil {
-					served++
-					require.LessOrEqual(t, off, time.Duration(0))
-					require.NoError(t, got.lock.Release(t.Context()))
-				} else {
-					require.ErrorIs(t, got.err, context.DeadlineExceeded)
-					require.GreaterOrEqual(t, off, time.Duration(0))
-				}
-			}
-			got := <-staying
-			require.NoError(t, got.err)
-			require.Equal(t, hold+off, got.at.Sub(begin), "no time is lost")
-			cancel()
-			require.NoError(t, got.lock.Release(t.Context()))
-		}
-		t.Logf("served %d of 8000", served)
-		requireNothingLeft(t, e, s)
-	})
-}
-
 func TestWaiterAsksTheMastersOnceTheLeaseHasRunOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0) // and never released
@@ -221,18 +181,6 @@ func TestWaiterAsksTheMastersOnceTheLeaseHasRunOut(t *testing.T) {
 		next := requireGot(t, first)
 		requireOpen(t, second, "one holder")
 		require.NoError(t, next.Release(t.Context()))
-		require.NoError(t, requireGot(t, second).Release(t.Context()))
-		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestWaiterFromBeforeTheGrantAsksOnceTheLeaseHasRunOut(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		first, second := goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)
-		lock := requireGot(t, first) // and never released
-		time.Sleep(time.Until(lock.Until()))
-		synctest.Wait()
-		require.Equal(t, 2, s.requests())
 		require.NoError(t, requireGot(t, second).Release(t.Context()))
 		requireNothingLeft(t, e, s)
 	})

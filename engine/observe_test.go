@@ -70,8 +70,12 @@ func TestAcquireWhoseCtxHasEndedIsHeardOfByTheObserver(t *testing.T) {
 		_, err = e.AcquirePermit(ctx, "d", 1, 0)
 		require.ErrorIs(t, err, ErrNotAcquired)
 		require.ErrorIs(t, e.AcquireMany(ctx, []string{"e"}, 0)[0].Err, ErrNotAcquired)
+		mustAcquire(t, e, "held", 0)
+		_, err = e.Acquire(ctx, "held", 0)
+		require.ErrorIs(t, err, ErrTaken, "by this process")
+		require.NotErrorIs(t, err, ErrNoQuorum)
 		synctest.Wait()
-		require.Equal(t, []string{"a", "b", "d", "e"}, heard)
+		require.Equal(t, []string{"a", "b", "d", "e", "held"}, heard)
 	}, func(c *Config) {
 		c.Observer = &Observer{NotAcquired: func(name string, wait time.Duration, attempts int, err error) {
 			assert.ErrorIs(t, err, context.Canceled)
@@ -144,7 +148,10 @@ func blocked(deliver func(string)) (observer func(*Config), goOn func()) {
 	return func(c *Config) {
 		wait = make(chan struct{})
 		c.Observer = &Observer{
-			Acquired: func(name string, _ time.Duration, _ int) { <-wait; deliver("acquired " + name) },
+			Acquired: func(name string, _ time.Duration, attempts int) {
+				<-wait
+				deliver(fmt.Sprint("acquired ", name, " ", attempts))
+			},
 			Released: func(name string, _ time.Duration, handedOver bool, _ error) {
 				deliver(fmt.Sprint("released ", name, " ", handedOver))
 			},
@@ -170,7 +177,7 @@ func TestEventsAreDeliveredInOrderAndBlockNobody(t *testing.T) {
 		goOn()
 		synctest.Wait()
 		require.Equal(t, []string{
-			"acquired name", "master a:1 false", "released name true", "acquired name", "lost name", "master a:1 true",
+			"acquired name 1", "master a:1 false", "released name true", "acquired name 0", "lost name", "master a:1 true",
 		}, delivered)
 	}, observer)
 }

@@ -149,12 +149,14 @@ func TestWaitingContenderIsHandedAPermit(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.holdSlots("name", time.Hour, 0)
 		mine := mustPermit(t, e, "name", 2)
+		require.Empty(t, mine.Reveal())
 		got := make(chan *Lock, 1)
 		go func() { got <- mustPermit(t, e, "name", 2) }()
 		time.Sleep(3 * time.Millisecond)
 		released := s.count(pipeline.Release)
 		require.NoError(t, mine.Release(t.Context()))
 		p := <-got
+		require.Empty(t, p.Reveal())
 		require.Equal(t, 1, p.Slot())
 		require.EqualValues(t, 1, e.Stats().HandedOver)
 		require.Equal(t, released, s.count(pipeline.Release))
@@ -185,22 +187,6 @@ func TestPermitReleasedAtTheMastersWakesWhoWaitsHere(t *testing.T) {
 		}
 		requireNothingLeft(t, e, s)
 	}, func(c *Config) { c.HandOverTime, c.RetryHeld, c.TTL = 1, time.Minute, time.Hour; c.MaxTTL = time.Hour })
-}
-
-func TestPermitIsNotRevealedAndIsHandedOverAsBefore(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		mine := mustPermit(t, e, "name", 1)
-		require.Empty(t, mine.Reveal())
-		got := make(chan *Lock, 1)
-		go func() { got <- mustPermit(t, e, "name", 1) }()
-		time.Sleep(3 * time.Millisecond)
-		require.NoError(t, mine.Release(t.Context()))
-		p := <-got
-		require.Empty(t, p.Reveal())
-		require.EqualValues(t, 1, e.Stats().HandedOver)
-		require.NoError(t, p.Release(t.Context()))
-		requireNothingLeft(t, e, s)
-	})
 }
 
 func TestPermitWithLittleValidityLeftIsReleasedAtTheMasters(t *testing.T) {

@@ -152,34 +152,6 @@ func TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed(t *testing.T) {
 	}
 }
 
-func TestFirstInLineGetsTheLockWhenItsHolderIsGone(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	first, second := open(t, masters), open(t, masters)
-	linesOf(t, first, second)
-	const ttl = 3 * time.Second
-	_, err := first.Acquire(t.Context(), "n", ttl)
-	require.NoError(t, err)
-	began := time.Now()
-	got := goInLine(t, t.Context(), masters, "n", second)
-	lock := <-got
-	require.Less(t, time.Since(began), await.Patience+ttl)
-	require.NoError(t, lock.Release(t.Context()))
-}
-
-func TestFirstInLineHearsOfAReleaseThatPassesNothingOn(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	first, second := open(t, masters), open(t, masters)
-	linesOf(t, first, second)
-	lock, err := first.Acquire(t.Context(), "n", 0)
-	require.NoError(t, err)
-	got := goInLine(t, t.Context(), masters, "n", second)
-	require.NoError(t, lock.Release(t.Context()))
-	lock = <-got
-	require.Zero(t, first.Stats().PassedOn, "the first release of a name does not know of the line")
-	require.NoError(t, lock.Release(t.Context()))
-}
-
 func TestWhoMakesOneAttemptOrWantsAVeryShortLeaseDoesNotStandInLine(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	first, second := open(t, masters), open(t, masters, func(c *Config) { c.MaxAttempts = 1 })

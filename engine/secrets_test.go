@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +53,46 @@ func requireNoSecret(t *testing.T, values ...any) {
 		for _, text := range shown.Texts(v) {
 			require.NotRegexp(t, secrets, text, "%T", v)
 		}
+	}
+}
+
+// A journal is what an observer and a logger received.
+type journal struct {
+	mu     sync.Mutex // guards the following
+	events []string
+	errs   []error
+	log    bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.log.Write(line)
+}
+
+func (j *journal) note(err error, event string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.events = append(j.events, fmt.Sprintf(event, args...))
+	j.errs = append(j.errs, err)
+}
+
+func (j *journal) has(event string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Contains(j.events, event)
+}
+
+func (j *journal) config(c *Config) {
+	c.Logger = slog.New(slog.NewJSONHandler(j, nil))
+	c.Observer = &Observer{
+		Acquired:    func(name string, _ time.Duration, attempts int) { j.note(nil, "acquired %d", attempts) },
+		NotAcquired: func(name string, _ time.Duration, attempts int, err error) { j.note(err, "not acquired %d", attempts) },
+		Released: func(name string, _ time.Duration, handedOver bool, err error) {
+			j.note(err, "released %v %v", handedOver, err == nil)
+		},
+		Lost:    func(name string, _ time.Duration, cause error) { j.note(cause, "lost") },
+		Renewed: func(name string, err error) { j.note(err, "renewed %v", err == nil) },
 	}
 }
 
@@ -162,6 +205,13 @@ func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
 
 					kept := mustAcquire(t, e, "kept", 0)
 					require.NoError(t, kept.KeepAlive(0))
+					ended, cancel := context.WithCancel(t.Context())
+					cancel()
+					for _, ctx := range []context.Context{t.Context(), ended} {
+						_, err := e.Acquire(ctx, "kept", 0)
+						require.ErrorIs(t, err, ErrTaken)
+						requireNoSecret(t, err)
+					}
 					for _, ask := range []func(l *Lock) error{
 						func(*Lock) error { _, err := e.TryAcquire(t.Context(), "another", 0); return err },
 						func(l *Lock) error { return l.Extend(t.Context(), 20*time.Second) },
@@ -186,7 +236,7 @@ func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
 					for _, line := range []string{"renewal failed", "lock lost", "release not confirmed", "master set aside"} {
 						require.Contains(t, q.log.String(), line)
 					}
-					for _, event := range []string{"up false", "renewed false", "lost", "not acquired 1", "released false false"} {
+					for _, event := range []string{"up false", "renewed true", "renewed false", "lost", "not acquired 1", "released false false"} {
 						require.True(t, q.has(event), event)
 					}
 				})

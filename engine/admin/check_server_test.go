@@ -9,7 +9,6 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -57,20 +56,6 @@ func TestCheckRefusesMastersThatThrowLocksAway(t *testing.T) {
 	require.Equal(t, map[string]Level{"eviction": LevelFail}, levelsOf(t, r))
 	require.ErrorIs(t, r.Err(), ErrUnfit)
 	require.EqualError(t, r.Err(), "muxlock: masters are not fit to lock on: eviction (master 2): allkeys-lru: when memory runs out locks are thrown away that somebody holds -> CONFIG SET maxmemory-policy noeviction")
-}
-
-func TestMinorityThatIsAwayIsAWarningAndAMajorityIsNot(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	e := open(t, masters)
-	redistest.Down(t, masters[0])
-	await.Equal(t, 2, func() any { return upMasters(e) })
-	r := mustCheck(t, e)
-	require.Equal(t, map[string]Level{"reachable": LevelWarn}, levelsOf(t, r))
-	require.NoError(t, r.Err())
-	redistest.Down(t, masters[1])
-	await.Equal(t, 1, func() any { return upMasters(e) })
-	require.ErrorIs(t, mustCheck(t, e).Err(), ErrUnfit)
 }
 
 var onDisk = redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}}

@@ -64,23 +64,6 @@ func TestForcedReleaseOfASplitVoteDeletesAllThatWasFound(t *testing.T) {
 	redistest.Command(t, masters[4], "DEL", t.Name())
 }
 
-func TestForcedReleaseReachesAMasterThatIsAwayWhenItIsBack(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters)
-	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
-	i := mustInspect(t, e, t.Name())
-	await.True(t, func() bool { return count(e, func(m engine.MasterStats) bool { return m.InFlight+m.Backlog > 0 }) == 0 }, "nothing is under way")
-	links[0].RefuseDials(true)
-	links[0].Cut()
-	await.Equal(t, 4, func() any { return upMasters(e) })
-	n, err := ForceRelease(t.Context(), e, i)
-	require.NoError(t, err)
-	require.Equal(t, 4, n)
-	require.Equal(t, 1, count(e, func(m engine.MasterStats) bool { return m.PendingReleases == 1 }))
-	links[0].RefuseDials(false)
-	redistest.Gone(t, masters, t.Name())
-}
-
 func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	e, links := bent(t, masters)

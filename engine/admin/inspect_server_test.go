@@ -83,37 +83,6 @@ func TestAKeyWithoutExpiryIsLeftForEver(t *testing.T) {
 	require.Equal(t, 5, n)
 }
 
-func TestInspectGoesOnWithoutMastersThatAreAway(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, holder("me"))
-	_, err := e.Acquire(t.Context(), t.Name(), 20*time.Second)
-	require.NoError(t, err)
-	everywhere(t, masters, t.Name())
-	away := func(n int) {
-		links[n].RefuseDials(true)
-		links[n].Cut()
-	}
-	away(0)
-	away(1)
-	await.Equal(t, 3, func() any { return upMasters(e) })
-	i := mustInspect(t, e, t.Name())
-	require.True(t, i.Held)
-	for n, m := range i.Masters {
-		require.Equal(t, n < 2, m.Err != nil, "%d: %v", n, m.Err)
-	}
-	away(2)
-	await.Equal(t, 2, func() any { return upMasters(e) })
-	i, err = Inspect(t.Context(), e, t.Name())
-	require.ErrorIs(t, err, engine.ErrNoQuorum)
-	require.ErrorAs(t, err, new(engine.MasterError))
-	require.False(t, i.Held)
-	require.Equal(t, "me", i.Masters[4].Holder, "beside what was found")
-	for _, link := range links {
-		link.RefuseDials(false)
-	}
-	await.Equal(t, 5, func() any { return upMasters(e) })
-}
-
 // A name may be that of anything: the connections of the locks must live through it.
 func TestInspectOfWhatIsNoLockIsATypedErrorAndDisturbsNobody(t *testing.T) {
 	masters := redistest.Masters(t, 3)

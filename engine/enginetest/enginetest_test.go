@@ -113,18 +113,6 @@ func TestAWrongConfigFailsTheTest(t *testing.T) {
 	require.Contains(t, fmt.Sprintln(r.fatal...), "enginetest: Config.TTL: ")
 }
 
-func TestOpenPlaysAnotherProcess(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
-	locks := e.Open(t, engine.Config{MasterTimeout: await.Patience})
-	require.NoError(t, locks.Do(t.Context(), "name", 0, func(context.Context) error {
-		_, err := e.TryAcquire(t.Context(), "name", 0)
-		require.ErrorIs(t, err, engine.ErrTaken)
-		return nil
-	}))
-	require.NoError(t, locks.Close())
-	mustAcquire(t, e.Engine, "name", 0)
-}
-
 func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
 	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
 	report, err := admin.Check(t.Context(), e.Engine)

@@ -43,24 +43,3 @@ func TestReporterStopsWhenItsLockIsLost(t *testing.T) {
 		require.NoError(t, service.run(t.Context()), "the next one is made")
 	})
 }
-
-func TestReporterWaitsForTheOtherProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		locks := enginetest.New(t, engine.Config{})
-		other, err := locks.Open(t, engine.Config{}).Acquire(t.Context(), "report", 10*time.Second)
-		require.NoError(t, err)
-		start := time.Now()
-		time.AfterFunc(5*time.Second, func() { other.Release(t.Context()) })
-		require.NoError(t, (&reporter{locks: locks.Engine}).run(t.Context()))
-		require.WithinRange(t, time.Now(), start.Add(time.Minute+5*time.Second), start.Add(time.Minute+6*time.Second))
-	})
-}
-
-func TestReporterGivesUpWithoutAQuorum(t *testing.T) {
-	locks := enginetest.New(t, engine.Config{MaxAttempts: 1})
-	locks.NoQuorum()
-	require.ErrorIs(t, (&reporter{locks: locks.Engine}).run(t.Context()), engine.ErrNoQuorum)
-	locks.Heal()
-	require.NoError(t, locks.Ready(t.Context()))
-	require.NoError(t, locks.Do(t.Context(), "report", 0, func(context.Context) error { return nil }))
-}

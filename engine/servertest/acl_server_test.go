@@ -274,3 +274,16 @@ func mustAcquireAll(t testing.TB, e *engine.Engine, names ...string) *engine.Set
 	require.NoError(t, err)
 	return s
 }
+
+func TestSetWithADeniedNameBlamesNoOther(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	for _, m := range masters {
+		redistest.Command(t, m, "ACL", "SETUSER", "locks", "on", ">secret", "~allowed:*", "~__muxlock__:*", "+@all")
+	}
+	e := open(t, masters, func(c *engine.Config) { c.Client.Username, c.Client.Password = "locks", "secret" })
+	_, err := e.AcquireAll(t.Context(), []string{"allowed:a", "denied", "allowed:b"}, 0)
+	require.ErrorIs(t, err, engine.ErrDenied)
+	require.NotContains(t, err.Error(), "allowed:", "the masters do not say which name it is")
+	require.ErrorContains(t, err, "NOPERM")
+	await.True(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
+}

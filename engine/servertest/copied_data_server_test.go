@@ -68,41 +68,6 @@ func notHeldTwice(t *testing.T, lock, second *engine.Lock, err error) bool {
 	return true
 }
 
-// A process that was stopped sends nothing to find out, and gets its answers later. No check comes
-// in between: one is under way to the master, and its answer is held back with the acquire's.
-func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.T) {
-	t.Parallel()
-	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}})
-	require.NoError(t, admin.SetUp(t.Context(), setUpConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
-	first := open(t, masters, fenced)
-	lock := heldBeside(t, first, masters, 25*time.Second)
-	stopped, links := bent(t, masters, fenced)
-	time.Sleep(time.Second) // so that the next request is sent behind a check
-	links[1].HoldReplies(true)
-	asked := calls(t, masters[1], "info")
-	cycle(t, stopped, "another")
-	polls := 0
-	await.True(t, func() bool {
-		polls++ // each is a call of INFO
-		return calls(t, masters[1], "info") == asked+polls+2
-	}, "the check that stays under way, of two commands")
-	copied(t, masters[1], masters[2])
-	type result struct {
-		lock *engine.Lock
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		second, err := stopped.TryAcquire(context.Background(), t.Name(), 0)
-		done <- result{second, err}
-	}()
-	await.Equal(t, int64(1), func() any { return redistest.Command(t, masters[2], "EXISTS", t.Name()) })
-	links[1].HoldReplies(false)
-	got := <-done
-	require.True(t, notHeldTwice(t, lock, got.lock, got.err))
-	await.Equal(t, "", func() any { return redistest.Get(t, masters[:2], t.Name())[1] }, "what was granted is released")
-}
-
 // calls returns how often a server was sent a command.
 func calls(t testing.TB, m *redisserver.Server, command string) (n int) {
 	t.Helper()
@@ -142,30 +107,6 @@ func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 	require.Greater(t, fence(t, open(t, masters, fenced, durable), "another"), uint64(0))
 }
 
-// The lock is on the master that leaves and on one that stays; the one that comes, and the other,
-// are a quorum of the next set.
-func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
-	t.Parallel()
-	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
-	old := open(t, masters, fenced, shortLease)
-	lock, err := old.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	redistest.Command(t, masters[0], "DEL", t.Name()) // it was late
-	adopted, err := open(t, masters, fenced, shortLease).Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
-	require.NoError(t, err)
-	require.NoError(t, adopted.KeepAlive(0))
-	require.NoError(t, admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
-	e := open(t, append(masters[:2:2], fourth...), fenced, shortLease)
-	await.Equal(t, 3, func() any { return votesOn(e) })
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-	defer cancel()
-	second, err := e.Acquire(ctx, t.Name(), 0)
-	require.NoError(t, err)
-	require.False(t, adopted.Valid(), "beside the new holder")
-	require.NoError(t, second.Release(t.Context()))
-}
-
 // An adopted lock lives for as long as it is extended, with the mark compared, and raises nothing.
 func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
 	t.Parallel()
@@ -178,6 +119,7 @@ func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
 	other := open(t, masters, fenced)
 	adopted, err := other.Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
 	require.NoError(t, err)
+	require.Zero(t, adopted.Fence())
 	require.NoError(t, adopted.Extend(t.Context(), 20*time.Second))
 	require.Equal(t, token, tokenOf(t, masters[0], t.Name()))
 	for _, m := range masters[:2] { // of another admission, as far as the engine knows

@@ -1,18 +1,14 @@
 package servertest
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
@@ -22,40 +18,22 @@ import (
 // A process without fencing that names a part of a set would hold a name beside one that names all of it.
 func TestPartOfASetIsRefusedAndTheWholeStarts(t *testing.T) {
 	masters := fencedSet(t, 3)
-	all := open(t, masters)
-	for try := range 50 {
-		part := slices.Clone(masters[try%3:][:1])
-		if try%2 == 1 {
-			part = append(part, masters[(try+1)%3])
+	held := mustAcquire(t, open(t, masters), t.Name(), 0)
+	for _, part := range [][]*redisserver.Server{masters[:1], masters[1:2], masters[:2], masters[1:]} {
+		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(part), MastersAreNew: true, MasterTimeout: await.Patience})
+		for _, text := range []string{"number of Masters: here " + fmt.Sprint(len(part)), "at the master 3", masters[0].Addr()} {
+			require.ErrorContains(t, err, text)
 		}
-		name := fmt.Sprint(t.Name(), try)
-		held := mustAcquire(t, all, name, 0)
-		var starts sync.WaitGroup
-		starts.Go(func() {
-			e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(part), MastersAreNew: true, MasterTimeout: await.Patience})
-			if err == nil { // the fault that this test is for
-				lock, err := e.TryAcquire(t.Context(), name, 0)
-				t.Errorf("a part of the set starts, and holds beside another: %v %v", lock, err)
-				e.Close()
-				return
-			}
-			for _, text := range []string{"number of Masters: here " + fmt.Sprint(len(part)), "at the master 3", masters[0].Addr()} {
-				require.ErrorContains(t, err, text)
-			}
-			require.ErrorIs(t, err, engine.ErrConfigMismatch)
-		})
-		starts.Go(func() {
-			again := open(t, masters, func(c *engine.Config) {
-				for i := range c.Masters { // spelling does not matter
-					c.Masters[i] = strings.Replace(c.Masters[i], "127.0.0.1", "localhost", 1)
-				}
-			})
-			_, err := again.TryAcquire(t.Context(), name, 0)
-			require.ErrorIs(t, err, engine.ErrTaken)
-		})
-		starts.Wait()
-		require.NoError(t, held.Release(t.Context()))
+		require.ErrorIs(t, err, engine.ErrConfigMismatch)
 	}
+	again := open(t, masters, func(c *engine.Config) {
+		for i := range c.Masters { // spelling does not matter
+			c.Masters[i] = strings.Replace(c.Masters[i], "127.0.0.1", "localhost", 1)
+		}
+	})
+	_, err := again.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, engine.ErrTaken)
+	require.NoError(t, held.Release(t.Context()))
 }
 
 func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
@@ -84,55 +62,6 @@ func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
 	for _, mixed := range [][]*redisserver.Server{{masters[1], others[2]}, {masters[1], others[2], redistest.Masters(t, 1)[0]}} {
 		_, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(mixed), MastersAreNew: true, MasterTimeout: await.Patience})
 		require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	}
-}
-
-func TestMaxTTLAboveThatOfTheSetIsRefused(t *testing.T) {
-	masters := shortSet(t, 3)
-	above := with(shortConfig(masters), func(c *engine.Config) { c.MaxTTL *= 2 })
-	_, err := engine.New(t.Context(), above)
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorContains(t, err, fmt.Sprintf("MaxTTL: here %v, at the master %v", above.MaxTTL, above.MaxTTL/2))
-	open(t, masters, shortLease)
-}
-
-// A set that is made after the connection is seen at the next one. Then nothing waits for what cannot come.
-func TestSetMadeLaterIsSeenAtTheNextConnection(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	one, all := open(t, masters[:1]), open(t, masters)
-	kept := mustAcquire(t, one, "kept", 0)
-	require.NoError(t, admin.SetUp(t.Context(), setUpConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
-	cycle(t, one, t.Name())
-	for _, m := range masters {
-		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
-	}
-	await.True(t, func() bool {
-		s := one.Stats().Masters[0]
-		return s.SetAside > 0 && s.Up
-	})
-	_, err := one.Acquire(context.Background(), t.Name(), 0) // it would wait for ever
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorIs(t, err, engine.ErrNotAcquired)
-	require.ErrorIs(t, kept.Extend(t.Context(), 0), engine.ErrNoQuorum)
-	require.ErrorIs(t, one.Ready(context.Background()), engine.ErrConfigMismatch)
-	lock, err := all.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	require.NoError(t, lock.Release(t.Context()))
-	for i := range masters {
-		await.True(t, func() bool { return all.Stats().Masters[i].Cause == nil })
-	}
-}
-
-func TestClientsWithoutFencingGoOnWithARecoveredSet(t *testing.T) {
-	masters := shortSet(t, 3)
-	log := counted{new(sync.Mutex), map[string]int{}}
-	e := open(t, masters, shortLease, func(c *engine.Config) { c.Logger = slog.New(log) })
-	setUp(t, shortConfig(masters), admin.SetUpOptions{Recover: true, Above: 1})
-	for i, m := range masters { // one by one: the others' looks are of the set before
-		redistest.Command(t, m, "CLIENT", "KILL", "TYPE", "normal")
-		again := func() bool { return log.count("DEBUG master connected again")+log.count("WARN master set aside") > i } // set aside: a check was under way
-		await.True(t, func() bool { return again() && e.Stats().Masters[i].Cause == nil })
-		cycle(t, e, t.Name())
 	}
 }
 

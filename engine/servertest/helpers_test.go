@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -277,31 +275,6 @@ func numbered(prefix string, n int) (names []string) {
 	}
 	return names
 }
-
-// counted is a log that counts its lines.
-type counted struct {
-	mu    *sync.Mutex
-	lines map[string]int // by level and text
-}
-
-func (c counted) count(line string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lines[line]
-}
-
-func (counted) Enabled(context.Context, slog.Level) bool { return true }
-
-func (c counted) Handle(_ context.Context, r slog.Record) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lines[r.Level.String()+" "+r.Message]++
-	return nil
-}
-
-func (c counted) WithAttrs([]slog.Attr) slog.Handler { return c }
-
-func (c counted) WithGroup(string) slog.Handler { return c }
 
 func mustAcquire(t *testing.T, e *engine.Engine, name string, ttl time.Duration) *engine.Lock {
 	t.Helper()

@@ -19,7 +19,6 @@ import (
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
-	"muxlock/pipeline"
 )
 
 // killed dials for an operator that ends without a word after so many commands, as by kill -9:
@@ -141,38 +140,6 @@ func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 	})
 }
 
-// The member that was switched is restarted with its data. A majority has its data and serves, so nothing is lost.
-func TestReplacementThatWasCutIsFinishedAfterARestartOfTheSwitchedMember(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the wait of several admissions")
-	}
-	t.Parallel()
-	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
-	replace := func(change func(*engine.Config)) error {
-		return admin.ReplaceMaster(t.Context(), with(shortConfig(masters), change), masters[2].Addr(), fourth[0].Addr())
-	}
-	var switched *redisserver.Server
-	for commands := 0; switched == nil; commands++ {
-		var k killed
-		require.ErrorIs(t, replace(k.after(commands)), errKilled)
-		for _, m := range masters[:2] {
-			if strings.Fields(redistest.Command(t, m, "GET", "__muxlock__:set").(string))[2] == "3" {
-				switched = m
-			}
-		}
-	}
-	redistest.Command(t, switched, "SAVE")
-	require.NoError(t, switched.Kill())
-	require.NoError(t, switched.Restart(t.Context()))
-	e := open(t, masters, fenced, shortLease)
-	last := fence(t, e, t.Name())
-	require.ErrorContains(t, replace(func(*engine.Config) {}), "run it again then")
-	untilAdmitted(t, masters)
-	require.NoError(t, replace(func(*engine.Config) {}))
-	refusedAsOfAnotherSet(t, e)
-	require.Greater(t, fence(t, open(t, append(masters[:2:2], fourth...), fenced, shortLease), t.Name()), last)
-}
-
 func TestTwoOperatorsAtOnceLeaveOneSet(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -214,21 +181,6 @@ func TestMasterThatComesBackToTheSetWaitsAnew(t *testing.T) {
 	requireNoSecondHolder(t, []*redisserver.Server{a, b, d}, b, c)
 }
 
-func TestMasterThatWaitedForAnotherReplacementWaitsAnew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the wait of several admissions")
-	}
-	t.Parallel()
-	masters, more := shortSet(t, 3), redistest.Masters(t, 2)
-	a, b, c, d, e := masters[0], masters[1], masters[2], more[0], more[1]
-	replaced(t, masters, c, d)
-	first := open(t, []*redisserver.Server{a, b, d}, fenced, shortLease)
-	untilItWaits(t, d)
-	require.NoError(t, first.Close())
-	replaced(t, []*redisserver.Server{a, b, d}, d, e) // the operator had second thoughts
-	requireNoSecondHolder(t, []*redisserver.Server{a, b, e}, b, d)
-}
-
 func replaced(t *testing.T, set []*redisserver.Server, from, to *redisserver.Server) {
 	t.Helper()
 	require.NoError(t, admin.ReplaceMaster(t.Context(), shortConfig(set), from.Addr(), to.Addr()))
@@ -259,34 +211,6 @@ func requireNoSecondHolder(t *testing.T, set []*redisserver.Server, from, to *re
 	require.False(t, lock.Valid() && second.Valid(), "fences %d and %d, %v left of the first", lock.Fence(), second.Fence(), time.Until(lock.Until()))
 }
 
-func TestOneOfTwoReplacementsOfASetOfFourEnds(t *testing.T) {
-	t.Parallel()
-	all := redistest.Masters(t, 6)
-	masters := all[:4]
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
-	var both errgroup.Group
-	errs := make([]error, 2)
-	for i := range errs {
-		both.Go(func() error {
-			errs[i] = admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[i].Addr(), all[4+i].Addr())
-			return nil
-		})
-	}
-	require.NoError(t, both.Wait())
-	require.True(t, errs[0] == nil || errs[1] == nil, errs)
-	if errs[0] == nil && errs[1] == nil {
-		t.Fatal("two members were replaced, of different sets")
-	}
-	winner := 0
-	if errs[0] != nil {
-		winner = 1
-	}
-	after := append([]*redisserver.Server{all[4+winner], masters[1-winner]}, masters[2:]...)
-	e := open(t, after, fenced, shortLease)
-	require.NotZero(t, fence(t, e, t.Name()))
-	await.Equal(t, 4, func() any { return votesOn(e) })
-}
-
 // What a set of before still does ends with the first step of the recovery: the wait outlasts it.
 func TestRecoveryMayChangeTheNumberOfMasters(t *testing.T) {
 	t.Parallel()
@@ -306,69 +230,6 @@ func TestRecoveryMayChangeTheNumberOfMasters(t *testing.T) {
 	_, err = e.TryAcquire(t.Context(), "another", 0)
 	require.ErrorIs(t, err, engine.ErrNotAcquired)
 	require.Greater(t, fence(t, open(t, all, fenced, shortLease), t.Name()), last)
-}
-
-func TestMastersThatAllLostTheirDataBeginAboveWhatTheyHad(t *testing.T) {
-	t.Parallel()
-	masters := shortSet(t, 3)
-	e := open(t, masters, fenced, shortLease)
-	var last uint64
-	for range 20 {
-		last = fence(t, e, t.Name())
-	}
-	require.NoError(t, e.Close())
-	for _, m := range masters {
-		redistest.Command(t, m, "FLUSHALL")
-	}
-	_, err := engine.New(t.Context(), with(shortConfig(masters), fenced))
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorContains(t, err, "--recover --above")
-	for begin := time.Now().Unix(); time.Now().Unix() < begin+2; { // 16 tokens a second, at least
-		time.Sleep(10 * time.Millisecond)
-	}
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true}))
-	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
-}
-
-// The last step was cut, so that one is not serving yet: it shows that the others have served.
-func TestMajorityThatWasFlushedIsNotSetUpAgainWithoutAWord(t *testing.T) {
-	t.Parallel()
-	masters := shortSet(t, 3)
-	description := redistest.Command(t, masters[2], "GET", "__muxlock__:set").(string)
-	words := strings.Split(description, " ")
-	require.Equal(t, "2", words[2])
-	words[2] = "1"
-	redistest.Command(t, masters[2], "SET", "__muxlock__:set", strings.Join(words, " "))
-	last := fence(t, open(t, masters, fenced, shortLease), t.Name())
-	for _, m := range masters[:2] {
-		redistest.Command(t, m, "FLUSHALL")
-	}
-	err := admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true})
-	require.ErrorIs(t, err, pipeline.ErrRefused)
-	require.ErrorIs(t, err, pipeline.ErrMembersLost)
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{Recover: true, MastersAreNew: true, Above: last}))
-	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
-}
-
-func TestRegistersThatWereDeletedAreAnErrorAndAFlushHealsThem(t *testing.T) {
-	t.Parallel()
-	masters := shortSet(t, 3)
-	e := open(t, masters, fenced, shortLease)
-	last := fence(t, e, t.Name())
-	redistest.Command(t, masters[0], "DEL", registersKey)
-	f := fence(t, e, t.Name())
-	require.Greater(t, f, last, "the others carry on")
-	redistest.Command(t, masters[1], "DEL", registersKey)
-	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.ErrorIs(t, err, engine.ErrRegister)
-	require.ErrorIs(t, err, engine.ErrNotAcquired)
-	redistest.Command(t, masters[0], "FLUSHALL")
-	await.True(t, func() bool {
-		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
-		return strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
-	}, "those that are missing are not taken for small ones")
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{Recover: true, Above: f}))
-	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), f)
 }
 
 // A register that is used up: names of it get no fence any more, others do.

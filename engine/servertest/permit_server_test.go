@@ -13,7 +13,6 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
-	"muxlock/internal/limits"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
@@ -28,14 +27,6 @@ func mustPermit(t testing.TB, e *engine.Engine, name string, limit int) *engine.
 
 func keyOf(slot int, name string) string { return fmt.Sprint(inside.SlotPrefix, slot, ":", name) }
 
-// upTo returns 0 to n-1.
-func upTo(n int) (all []int) {
-	for i := range n {
-		all = append(all, i)
-	}
-	return all
-}
-
 // slotKeys returns the keys of slots of the test's name on the masters.
 func slotKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
 	for _, key := range redistest.Keys(t, masters...) {
@@ -44,39 +35,6 @@ func slotKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
 		}
 	}
 	return keys
-}
-
-func TestPermitIsALockOfASlot(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	e, other := open(t, masters), open(t, masters)
-	for _, limit := range []int{1, 2, 8, 9, limits.Permits} {
-		var slots []int
-		var locks []*engine.Lock
-		for i := range limit {
-			l := mustPermit(t, []*engine.Engine{e, other}[i%2], t.Name(), limit)
-			require.True(t, l.Valid())
-			require.Equal(t, t.Name(), l.Name())
-			require.Equal(t, fmt.Sprintf("lock %q", t.Name()), fmt.Sprint(l))
-			slots, locks = append(slots, l.Slot()), append(locks, l)
-		}
-		require.ElementsMatch(t, upTo(limit), slots, "each has a slot of its own")
-		for _, e := range []*engine.Engine{e, other} {
-			_, err := e.TryAcquirePermit(t.Context(), t.Name(), limit, 0)
-			require.ErrorIs(t, err, engine.ErrTaken)
-			require.ErrorIs(t, err, engine.ErrNotAcquired)
-		}
-		require.NoError(t, locks[0].Extend(t.Context(), 20*time.Second))
-		require.InDelta(t, 20, time.Until(locks[0].Until()).Seconds(), 5)
-		held, total := locks[0].HeldOn()
-		require.GreaterOrEqual(t, held, 3)
-		require.Equal(t, 5, total)
-		for _, l := range locks {
-			require.NoError(t, l.Release(t.Context()))
-			require.ErrorIs(t, l.Release(t.Context()), engine.ErrNotHeld)
-		}
-		await.Equal(t, 0, func() any { return len(slotKeys(t, masters)) }, "nothing of it stays")
-	}
-	require.Zero(t, e.Stats().Held)
 }
 
 func TestPermitsAndTheLockOfANameHaveNothingToDoWithEachOther(t *testing.T) {
@@ -99,15 +57,6 @@ func TestPermitsAndTheLockOfANameHaveNothingToDoWithEachOther(t *testing.T) {
 	cancel()
 	_, err = e.AcquirePermit(ctx, "job", 2, 0)
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-func TestPermitWithAQueueShorterThanTheLimit(t *testing.T) {
-	e := open(t, redistest.Masters(t, 3), func(c *engine.Config) { c.Queue = 3 })
-	var slots []int
-	for range 10 {
-		slots = append(slots, mustPermit(t, e, t.Name(), 10).Slot())
-	}
-	require.ElementsMatch(t, upTo(10), slots)
 }
 
 func TestAtMostTheLimitHoldPermits(t *testing.T) {

@@ -3,13 +3,9 @@ package servertest
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
@@ -67,27 +63,4 @@ func TestSetIsAcquiredWholeOrNotAtAll(t *testing.T) {
 		await.Equal(t, 0, func() any { return len(ownKeys(t, masters)) })
 		require.Zero(t, e.Stats().Held)
 	}
-}
-
-func TestTwoEnginesWhoseSetsCrossBothGoOn(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	names := numbered(t.Name(), 4)
-	var all sync.WaitGroup
-	for i := range 2 {
-		e := open(t, masters)
-		for w := range 4 {
-			all.Go(func() {
-				wanted := slices.Clone(names)
-				rand.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
-				for range 20 {
-					s, err := e.AcquireAll(t.Context(), wanted[:2+(i+w)%3], 0)
-					if !assert.NoError(t, err) {
-						return
-					}
-					assert.NoError(t, s.Release(t.Context()))
-				}
-			})
-		}
-	}
-	all.Wait()
 }

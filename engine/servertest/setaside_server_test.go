@@ -12,7 +12,6 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -28,67 +27,55 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 
 	for _, fault := range []struct {
 		name, cause string
-		inject      func(t *testing.T, link *faultconn.Link)
-		cure        func(t *testing.T, link *faultconn.Link)
+		inject      func(t *testing.T)
+		cure        func(t *testing.T)
 	}{
 		{"NOREPLICAS", "NOREPLICAS",
-			func(*testing.T, *faultconn.Link) { config("min-replicas-to-write", "1") },
-			func(*testing.T, *faultconn.Link) { config("min-replicas-to-write", "0") }},
+			func(*testing.T) { config("min-replicas-to-write", "1") },
+			func(*testing.T) { config("min-replicas-to-write", "0") }},
 		{"OOM", "OOM",
-			func(*testing.T, *faultconn.Link) { config("maxmemory", "1") },
-			func(*testing.T, *faultconn.Link) { config("maxmemory", "0") }},
+			func(*testing.T) { config("maxmemory", "1") },
+			func(*testing.T) { config("maxmemory", "0") }},
 		{"BUSY", "BUSY",
-			func(t *testing.T, _ *faultconn.Link) {
+			func(t *testing.T) {
 				w := dialWire(t, sick)
 				w.send(t, `EVAL "while true do end" 0`)
 				await.True(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-BUSY") })
 			},
-			func(t *testing.T, _ *faultconn.Link) {
+			func(t *testing.T) {
 				require.Equal(t, "+OK", dialWire(t, sick).do(t, "SCRIPT KILL"))
 			}},
 		{"MISCONF", "MISCONF",
-			func(t *testing.T, _ *faultconn.Link) {
+			func(t *testing.T) {
 				require.NoError(t, os.Mkdir(dump, 0o700)) // a folder cannot be replaced by a file
 				config("save", "3600 1")
 				redistest.Command(t, sick, "BGSAVE")
 				await.True(t, func() bool { return strings.HasPrefix(dialWire(t, sick).do(t, "PING"), "-MISCONF") })
 			},
-			func(t *testing.T, _ *faultconn.Link) {
+			func(t *testing.T) {
 				require.NoError(t, os.Remove(dump))
 				config("save", "")
 			}},
 		{"NOAUTH", "NOAUTH",
-			func(t *testing.T, _ *faultconn.Link) {
+			func(t *testing.T) {
 				w := dialWire(t, sick)
 				require.Equal(t, "+OK", w.do(t, "CONFIG SET requirepass new"))
 				require.Equal(t, "+OK", w.do(t, "AUTH new"))
 				require.Contains(t, w.do(t, "CLIENT KILL TYPE normal SKIPME yes"), ":")
 			},
-			func(t *testing.T, _ *faultconn.Link) {
+			func(t *testing.T) {
 				w := dialWire(t, sick)
 				require.Equal(t, "+OK", w.do(t, "AUTH new"))
 				require.Equal(t, "+OK", w.do(t, `CONFIG SET requirepass ""`))
 			}},
-		{"black hole", "timeout",
-			func(_ *testing.T, link *faultconn.Link) { link.BlackHole(true) },
-			func(_ *testing.T, link *faultconn.Link) { link.BlackHole(false) }},
-		{"replies held back", "timeout",
-			func(_ *testing.T, link *faultconn.Link) { link.HoldReplies(true) },
-			func(_ *testing.T, link *faultconn.Link) { link.HoldReplies(false) }},
-		{"late", "timeout",
-			func(_ *testing.T, link *faultconn.Link) { link.Delay(5 * time.Second) },
-			func(_ *testing.T, link *faultconn.Link) { link.Delay(0) }},
-		{"cut and refused", "refused",
-			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(true); link.Cut() },
-			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(false) }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			e, links := bent(t, masters)
-			fault.inject(t, links[0])
+			e := open(t, masters)
+			fault.inject(t)
 			cured := false
 			defer func() {
 				if !cured {
-					fault.cure(t, links[0])
+					fault.cure(t)
 				}
 			}()
 			await.True(t, func() bool {
@@ -102,44 +89,12 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 			require.Equal(t, 4, upMasters(e))
 			require.Positive(t, e.Stats().Masters[0].SetAside)
 			cured = true
-			fault.cure(t, links[0])
+			fault.cure(t)
 			await.Equal(t, 5, func() any { return upMasters(e) }, "comes back by itself")
 			require.Empty(t, cause(e, 0))
 			lock := heldEverywhere(t, e, masters, 0)
 			require.NoError(t, lock.Release(t.Context()))
 			redistest.Gone(t, masters, t.Name())
-		})
-	}
-}
-
-func TestCutConnectionsComeBackWhileTheOthersCarryOn(t *testing.T) {
-	masters := redistest.Masters(t, 5)
-	for _, fault := range []struct {
-		name string
-		cut  func(t *testing.T, link *faultconn.Link, master *redisserver.Server)
-	}{
-		{"CLIENT KILL", func(t *testing.T, _ *faultconn.Link, m *redisserver.Server) {
-			require.Contains(t, dialWire(t, m).do(t, "CLIENT KILL TYPE normal SKIPME yes"), ":")
-		}},
-		{"reset", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.Cut() }},
-		{"request lost", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRequestsAfter(0) }},
-		{"request in half", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRequestsAfter(20) }},
-		{"reply lost", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRepliesAfter(0) }},
-		{"reply in half", func(_ *testing.T, l *faultconn.Link, _ *redisserver.Server) { l.CutRepliesAfter(2) }},
-	} {
-		t.Run(fault.name, func(t *testing.T) {
-			e, links := bent(t, masters)
-			fault.cut(t, links[0], masters[0])
-			lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
-			require.NoError(t, err)
-			await.True(t, func() bool { return back(e, 0, 0) })
-			require.EqualValues(t, 1, setAside(e, 0))
-			require.Equal(t, 2, links[0].Dials())
-			require.NoError(t, lock.Release(t.Context()))
-			redistest.Gone(t, masters, t.Name())
-			for i := range 4 {
-				require.Equal(t, 1, links[i+1].Dials(), "the others are not disturbed")
-			}
 		})
 	}
 }

@@ -81,40 +81,6 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 	}
 }
 
-func TestMaxTTLNeedNotBeWholeMilliseconds(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	cfg := setUpConfig(masters)
-	cfg.TTL = 40*time.Second + 1 // and so MaxTTL
-	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
-	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{}), "is there already")
-	cycle(t, open(t, masters, fenced, func(c *engine.Config) { c.TTL = cfg.TTL }), "name")
-	cycle(t, open(t, masters, fenced, func(c *engine.Config) { c.MaxTTL = 40 * time.Second }), "name")
-}
-
-func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	cfg := shortConfig(masters)
-	_, err := engine.New(t.Context(), with(cfg, fenced))
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorContains(t, err, "muxlock masters init")
-
-	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
-	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{}), "is there already: nothing to wait for")
-	other := cfg
-	other.MaxTTL = 5 * time.Second
-	require.ErrorIs(t, admin.SetUp(t.Context(), other, admin.SetUpOptions{}), engine.ErrConfigMismatch)
-	_, err = engine.New(t.Context(), with(other, fenced))
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorContains(t, err, "MaxTTL: here 5s, at the masters 4s")
-	two := cfg
-	two.Masters = cfg.Masters[:2]
-	_, err = engine.New(t.Context(), with(two, fenced))
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
-	require.ErrorContains(t, err, "number of masters: here 2, at the masters 3")
-}
-
 func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
@@ -148,81 +114,6 @@ func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
 	_, err = before.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, engine.ErrTaken)
 	require.NoError(t, lock.Release(t.Context()))
-}
-
-func TestSetUpThatIsCutAnywhereIsRunAgain(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	cut := 0
-	for d := time.Duration(0); ; d += 300 * time.Microsecond {
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		err := admin.SetUp(ctx, shortConfig(masters), admin.SetUpOptions{MastersAreNew: true})
-		cancel()
-		if err == nil {
-			break
-		}
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		cut++
-	}
-	require.Greater(t, cut, 3)
-	require.Equal(t, 3, admitted(t, masters))
-	require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
-}
-
-func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
-	t.Parallel()
-	masters := shortSet(t, 3)
-	e := open(t, masters, fenced, shortLease)
-	redistest.Command(t, masters[0], "SAVE")
-	last := fence(t, e, t.Name())
-	require.NoError(t, e.Close())
-	require.NoError(t, masters[0].Kill())
-	require.NoError(t, masters[0].Restart(t.Context())) // with the registers of before
-	err := admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{MastersAreNew: true})
-	require.ErrorIs(t, err, pipeline.ErrRefused)
-	require.ErrorContains(t, err, masters[0].Addr())
-	require.Equal(t, 2, admitted(t, masters))
-
-	e = open(t, masters, fenced, shortLease)
-	require.Greater(t, fence(t, e, t.Name()), last)
-	untilAdmitted(t, masters)
-	require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), admin.SetUpOptions{}))
-	redistest.Command(t, masters[1], "FLUSHALL") // the first is needed now
-	require.Greater(t, fence(t, e, t.Name()), last)
-}
-
-func TestRecoveryThatIsCutBetweenTwoMastersKeepsItsFloor(t *testing.T) {
-	t.Parallel()
-	const above = 1 << 40
-	recovery := admin.SetUpOptions{MastersAreNew: true, Recover: true, Above: above}
-	for lost := 2; lost <= 3; lost++ { // of three masters
-		for cut := range 3 {
-			masters := shortSet(t, 3)
-			for _, m := range masters[:lost] {
-				redistest.Command(t, m, "FLUSHALL")
-			}
-			registers := "__muxlock__:registers"
-			redistest.Command(t, masters[cut], "DEL", registers)
-			redistest.Command(t, masters[cut], "RPUSH", registers, "a list")
-			err := admin.SetUp(t.Context(), shortConfig(masters), recovery)
-			require.ErrorContains(t, err, masters[cut].Addr())
-			require.ErrorContains(t, err, "WRONGTYPE")
-			redistest.Command(t, masters[cut], "DEL", registers)
-
-			again := admin.SetUpOptions{MastersAreNew: true}
-			if lost < 3 { // one has a set that counts
-				require.ErrorIs(t, admin.SetUp(t.Context(), shortConfig(masters), again), pipeline.ErrRefused)
-			}
-			if lost < 3 || cut == 0 { // in the latter nothing was begun
-				again = recovery
-			}
-			require.NoError(t, admin.SetUp(t.Context(), shortConfig(masters), again))
-			for _, m := range masters {
-				require.Greater(t, tokenOf(t, m, t.Name()), uint64(above>>16), cut)
-			}
-			require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
-		}
-	}
 }
 
 // One is down and one has lost its data: no time helps, and the log says what does.

@@ -63,42 +63,6 @@ func TestManyReadOrOneWritesOnRealMasters(t *testing.T) {
 	}
 }
 
-// Another process reads for long. A writer waited, and has left.
-func TestReaderThatAWriterKeptOutGetsInWhenTheWriterHasLeft(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	long, e := mustAcquireShared(t, open(t, masters), t.Name(), 0), open(t, masters)
-	require.Empty(t, long.Reveal())
-	for _, m := range masters {
-		redistest.Command(t, m, "SET", "__muxlock__:i:"+t.Name(), "1", "PX", "300")
-	}
-	begun := time.Now()
-	reader := mustAcquireShared(t, e, t.Name(), 0)
-	require.Less(t, time.Since(begun), 8*time.Second)
-	require.True(t, long.Valid() && reader.Valid())
-}
-
-func TestACLThatForbidsReadersForbidsNothingElse(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	e, links := bent(t, masters)
-	lone := mustAcquireShared(t, open(t, masters), t.Name(), 0)
-	for _, m := range masters {
-		redistest.Command(t, m, "ACL", "SETUSER", "default", "-zadd", "-zrem")
-	}
-	links[2].BlackHole(true)
-	_, err := e.AcquireShared(t.Context(), t.Name(), 0)
-	require.ErrorIs(t, err, engine.ErrDenied)
-	require.NoError(t, lone.Extend(t.Context(), 0), "it does not lose its lock")
-	require.NoError(t, lone.Release(t.Context()))
-	await.True(t, func() bool { return !e.Stats().Masters[2].Up })
-	links[2].BlackHole(false)
-	links[2].Cut()
-	await.True(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 }, "what cannot be released is no reason to stay away")
-	cycle(t, e, t.Name())
-	require.Zero(t, setAside(e, 0))
-	require.Zero(t, setAside(e, 1))
-}
-
 func TestReaderIsReleasedAtAMasterThatWasAway(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
