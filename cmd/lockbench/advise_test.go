@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
@@ -107,27 +106,6 @@ func TestAdviceOfLiveMasters(t *testing.T) {
 		require.Contains(t, stderr, want)
 		require.Empty(t, stdout)
 	}
-}
-
-func TestHelpOfAdviceHasTwelveFlags(t *testing.T) {
-	n := 0
-	adviseCommand(&adviseFlags{}).Flags().VisitAll(func(f *pflag.Flag) { n++ })
-	require.LessOrEqual(t, n, 12)
-}
-
-// The file may be gone or changed: the document has its samples, and so has each process.
-func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
-	t.Parallel()
-	holds := filepath.Join(t.TempDir(), "holds.txt")
-	require.NoError(t, os.WriteFile(holds, []byte("# of last week\n1ms\n3ms\n1ms\n"), 0o600))
-	doc, _ := made(t, steady, "run --procs 2 --hold file:"+holds+" --think file:"+holds)
-	require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples())
-	require.Equal(t, doc.Config.Hold, doc.Config.Think)
-	require.Equal(t, "file:"+holds, doc.Config.Hold.String())
-
-	doc, _ = made(t, nil, "advise "+keep(t, light, "run --local 3")+" --hold file:"+holds)
-	require.Len(t, doc.Advice.Ask.Hold.Samples(), 3)
-	require.Equal(t, 3*time.Millisecond, doc.Advice.Hold.Took)
 }
 
 func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {

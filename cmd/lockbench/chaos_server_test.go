@@ -92,19 +92,6 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	require.Len(t, doc.Config.FaultKinds, 13, "a page shows them again")
 }
 
-// A majority of masters forgets the lock, one after another, and another process waits for it all the time.
-func TestChaosKeepsALockWhileEveryMasterFails(t *testing.T) {
-	t.Parallel()
-	_, r := chaos(t, "--local 3 --workers 2 --procs 2 --faults restart --fencing=false --ttl 2s --duration 12s --seed 3")
-	failed := map[int]bool{}
-	for _, f := range r.Faults {
-		failed[f.Master] = true
-	}
-	require.Greater(t, len(failed), 1, "a majority")
-	require.Positive(t, r.Kept.Held)
-	require.Equal(t, r.Kept.Stopped, r.Kept.Lost, "the machine may be busy")
-}
-
 func TestChaosFindsNothingWhereHoldersOfTheEngineShare(t *testing.T) {
 	t.Parallel()
 	for op, allFenced := range map[string]bool{"read-write:80": false, "permit:3": true} { // readers have no fence
@@ -135,20 +122,6 @@ func TestACrashDoesNotWaitForVotes(t *testing.T) {
 	require.Less(t, r.Faults[0].ToS, r.Faults[0].FromS+4)
 }
 
-// Without a lock, the processes of a run overlap; a crash of one does not hide it.
-func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
-	t.Parallel()
-	redistest.NeedServer(t)
-	stdout, stderr, code := lockbench(t, words("run --local 1 --impl noop --keys 1 --procs 2 --workers 1 --hold 1ms --duration 5s --warmup 0s --fault crash:1@3s --fault crash:2@3s -o json")...)
-	require.Equal(t, exitUnsafe, code, stderr)
-	doc, err := result.Read(strings.NewReader(stdout))
-	require.NoError(t, err)
-	r := doc.Results[0]
-	require.Positive(t, r.Totals.Acquired)
-	require.Greater(t, r.Safety.Overlaps, r.Totals.Acquired, "those since the crash")
-	require.False(t, r.Valid.Has(bench.ReasonOutage), "who acquired before was killed")
-}
-
 func TestStrangersLockTheSameNamesInOneRun(t *testing.T) {
 	t.Parallel()
 	doc, r := chaos(t, "--local 3 --impl muxlock,redsync-rueidis --ttl 2s --duration 5s --seed 1")
@@ -177,14 +150,6 @@ func TestChaosDrawsWhatTheLocksAreToSurvive(t *testing.T) {
 		require.Equal(t, []time.Duration{p.TTL, p.TTL}, []time.Duration{p.Wait, p.MaxTTL})
 		require.Equal(t, bench.Uniform(), p.Dist)
 	}
-}
-
-func TestCtrlCEndsChaosInOrder(t *testing.T) {
-	t.Parallel()
-	r := start(t, "chaos", "--local", "3", "--duration", "1m")
-	require.GreaterOrEqual(t, len(r.servers), 4, "two workers, and servers of which one may be dead just now")
-	r.end(t, os.Interrupt)
-	require.Contains(t, r.stdout.String(), "overlaps 0")
 }
 
 // Chaos always leaves a majority if there are several masters. Then a time without locks is a finding;

@@ -3,40 +3,21 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/engine"
-	"muxlock/engine/admin"
+	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/internal/testing/redistest"
 )
-
-func TestFencesOfAllProcessesAreAudited(t *testing.T) {
-	t.Parallel()
-	doc, _ := measured(t, "compare --impl muxlock,muxlock-single --rounds 1 --local 3 --fencing --procs 2 --workers 4 --keys 2 --hold 1ms --duration 1s --warmup 100ms")
-	require.True(t, doc.Config.Fencing)
-	set, single := doc.Results[0], doc.Results[1]
-	require.Positive(t, set.Totals.Acquired)
-	require.Equal(t, set.Totals.Acquired, set.Totals.Fenced)
-	require.Zero(t, set.Safety.FenceViolations)
-	require.Positive(t, single.Totals.Acquired)
-	require.Zero(t, single.Totals.Fenced, "one of three masters is no set")
-}
 
 func TestGivenMastersAreSetUpForFencingBefore(t *testing.T) {
 	t.Parallel()
 	addrs := redistest.Addrs(redistest.Masters(t, 3))
-	line := "run --fencing --workers 2 --duration 300ms --warmup 0s --masters " + strings.Join(addrs, ",")
-	stdout, stderr, code := lockbench(t, words(line)...)
+	stdout, stderr, code := within(t, session.Open, "run", "--fencing", "--masters", strings.Join(addrs, ","))
 	require.Equal(t, exitRun, code, stderr)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "muxlock masters init")
-	require.NoError(t, admin.SetUp(t.Context(), engine.Config{Masters: addrs, MasterTimeout: 2 * time.Second}, admin.SetUpOptions{MastersAreNew: true}))
-	doc, _ := measured(t, line)
-	require.Positive(t, doc.Results[0].Totals.Fenced)
-	require.Equal(t, doc.Results[0].Totals.Acquired, doc.Results[0].Totals.Fenced)
 }
 
 // Each setting sets the masters up anew, even with another number of masters or another longest lease.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -196,50 +195,6 @@ func read(t *testing.T, name string) string {
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(b)
-}
-
-// fields has every field that DESIGN promises of a result, as paths.
-var fields = strings.Fields(`impl round masters workers procs keys seed duration_s throughput_per_s series
-	totals.offered totals.started totals.acquired totals.refused totals.timeouts totals.errors
-	totals.finished totals.unfinished totals.failed totals.outlived
-	latency.service.unit latency.acquire.count latency.release.min latency.cycle.mean latency.cycle.max
-	latency.cycle.p.50 latency.cycle.p.90 latency.cycle.p.99 latency.cycle.p.99.9 latency.cycle.p.99.99
-	fairness.jain fairness.max_wait_ns fairness.per_proc safety.overlaps safety.fence_violations
-	client.cpu_ns_per_op client.allocs_per_op client.gc_p99_ns valid.ok valid.reasons`)
-
-// at looks up a path. A name may contain a point ("99.9").
-func at(v any, path string) (any, bool) {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return nil, false
-	}
-	if v, ok := object[path]; ok {
-		return v, true
-	}
-	name, rest, ok := strings.Cut(path, ".")
-	if !ok {
-		return nil, false
-	}
-	return at(object[name], rest)
-}
-
-func requireFields(t *testing.T, document string) map[string]any {
-	t.Helper()
-	var doc map[string]any
-	require.NoError(t, json.Unmarshal([]byte(document), &doc), document)
-	require.EqualValues(t, result.SchemaVersion, doc["schema_version"])
-	for _, name := range []string{"tool", "env", "config", "results", "relative"} {
-		require.Contains(t, doc, name)
-	}
-	for _, r := range doc["results"].([]any) {
-		for _, path := range fields {
-			_, ok := at(r, path)
-			require.True(t, ok, "no %s", path)
-		}
-	}
-	_, ok := at(doc["results"].([]any)[0], "latency.nothing")
-	require.False(t, ok, "the check can fail")
-	return doc
 }
 
 func words(line string) []string { return strings.Fields(line) }

@@ -11,13 +11,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-func TestHoldsThatOutliveTheirLeaseFailTheRun(t *testing.T) {
-	stdout, stderr, code := within(t, with(func(r *bench.Result) { r.Totals.Outlived, r.Totals.LostValidity = 7, 7 }).open, words("run --impl redislock --hold 1ms")...)
-	require.Equal(t, exitLost, code, stderr)
-	require.Contains(t, stderr, "LOST VALIDITY: redislock round 1: 7 of 500 locks")
-	require.Contains(t, stdout, "locks outlasted their validity before they were released")
-}
-
 func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 	kept := bench.Totals{Acquired: 10}
 	outlived := bench.Totals{Acquired: 10, Outlived: 1}

@@ -38,14 +38,6 @@ func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 	}
 }
 
-func TestProcessesShareTheRate(t *testing.T) {
-	t.Parallel()
-	doc, _ := measured(t, "run --embedded 1 --impl noop --procs 2 --rate 1k --arrivals uniform --duration 1s --warmup 0s")
-	r := doc.Results[0]
-	require.InEpsilon(t, 1000*r.DurationS, r.Totals.Offered, 0.3, "neither each its own nor one alone")
-	require.Positive(t, r.Latency[bench.ResponseTime].Count)
-}
-
 func TestProcessesOpenWithTheSameErrors(t *testing.T) {
 	t.Parallel()
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--procs", "2", "--ttl", "5ms")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
@@ -89,7 +90,8 @@ func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
 	r.cmd.Wait()
 	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
 	require.True(t, r.serversGone())
-	doc := requireFields(t, r.stdout.String())
-	require.Len(t, doc["results"], 1)
-	require.Equal(t, map[string]any{"workers": "1"}, doc["results"].([]any)[0].(map[string]any)["setting"])
+	doc, err := result.Read(&r.stdout)
+	require.NoError(t, err)
+	require.Len(t, doc.Results, 1)
+	require.Equal(t, map[string]string{"workers": "1"}, doc.Results[0].Setting)
 }
