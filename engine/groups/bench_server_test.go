@@ -9,6 +9,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/testing/await"
+	"muxlock/internal/testing/cost"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -35,7 +36,7 @@ func BenchmarkBesideEngine(b *testing.B) {
 	names := []string{"engine", "again", "group"}
 	for _, c := range []struct{ workers, cycles int }{{1, 1000}, {64, 300}} {
 		b.Run(fmt.Sprintf("workers=%d", c.workers), func(b *testing.B) {
-			seen := make(map[string][]cost)
+			seen := make(map[string][]cost.Cost)
 			for range b.N {
 				for _, i := range rand.Perm(len(names)) {
 					seen[names[i]] = append(seen[names[i]], measure(b, ways[names[i]], servers, c.workers, c.cycles))
@@ -45,7 +46,7 @@ func BenchmarkBesideEngine(b *testing.B) {
 				var times, cpu, allocs []float64
 				for i, own := range seen[name] {
 					of := seen["engine"][i]
-					times, cpu, allocs = append(times, own.time/of.time), append(cpu, own.own/of.own), append(allocs, own.allocs-of.allocs)
+					times, cpu, allocs = append(times, own.Time/of.Time), append(cpu, own.Own/of.Own), append(allocs, own.Allocs-of.Allocs)
 				}
 				b.ReportMetric(median(times), name+"-time")
 				b.ReportMetric(median(cpu), name+"-cpu")
@@ -76,7 +77,7 @@ func BenchmarkMastersOfGroups(b *testing.B) {
 			for range b.N {
 				alone := measure(b, one.Engine, servers, c.workers, c.cycles)
 				shared := measure(b, two.Engine, servers, 2*c.workers, c.cycles)
-				ones, twos, gains = append(ones, alone.master*1e6), append(twos, shared.master*1e6), append(gains, alone.master/shared.master)
+				ones, twos, gains = append(ones, alone.Busiest*1e6), append(twos, shared.Busiest*1e6), append(gains, alone.Busiest/shared.Busiest)
 			}
 			b.ReportMetric(median(ones), "one-µs/lock")
 			b.ReportMetric(median(twos), "two-µs/lock")

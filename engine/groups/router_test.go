@@ -1,13 +1,9 @@
 package groups
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,46 +72,6 @@ func TestATagDecidesOnTheGroup(t *testing.T) {
 		"a": "a", "": "", "{t}": "t", "x{t}y": "t", "{t}{u}": "t", "{}": "{}", "{}{t}": "{}{t}", "{{t}}": "{t", "x{t": "x{t", "t}": "t}", "}{t}": "t", "{t}}": "t",
 	} {
 		require.Equal(t, want, hashed(name), name)
-	}
-}
-
-// simulate returns how many locks n groups give out in 5 ms. Each group is a master whose CPU takes so
-// long for a round and for each of its locks. A round has all requests that have come meanwhile, and each caller asks for
-// another name at once.
-func simulate(n, callers int, round, lock time.Duration) (locks int) {
-	all := groupsOf(n)
-	waiting, serving, free := make(map[*group]int), make(map[*group]int), make(map[*group]time.Duration)
-	random := rand.New(rand.NewPCG(1, uint64(n)))
-	ask := func(callers int) {
-		for range callers {
-			waiting[pick(all, fmt.Sprint("name ", random.IntN(1_000_000)))]++
-		}
-	}
-	ask(callers)
-	for {
-		next := slices.MinFunc(all, func(a, b *group) int { return cmp.Compare(free[a], free[b]) })
-		now := free[next]
-		if now > 5*time.Millisecond {
-			return locks
-		}
-		ask(serving[next])
-		locks += serving[next]
-		serving[next], waiting[next] = waiting[next], 0
-		free[next] = now + round + time.Duration(serving[next])*lock
-	}
-}
-
-// The figures are those of a master here: 20 µs for a round, 1.5 µs for a lock.
-func TestManyGroupsTakeAsManyTimesTheLocks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates many workers")
-	}
-	const perGroup = 200
-	one := simulate(1, perGroup, 20*time.Microsecond, 1500*time.Nanosecond)
-	for _, n := range []int{2, 10, 100} {
-		gain := float64(simulate(n, n*perGroup, 20*time.Microsecond, 1500*time.Nanosecond)) / float64(one)
-		t.Logf("%d groups: %.1f times", n, gain)
-		require.Greater(t, gain, 0.95*float64(n))
 	}
 }
 

@@ -31,68 +31,34 @@ func api(t *testing.T, path string) map[string]string {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		require.NoError(t, err)
-		for _, d := range file.Decls {
-			switch d := d.(type) {
+		ast.FileExports(file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
 			case *ast.FuncDecl:
-				addFunc(found, d)
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					addSpec(found, s)
+				receiver := ""
+				if n.Recv != nil {
+					receiver = types.ExprString(n.Recv.List[0].Type) + "."
+				}
+				found[receiver+n.Name.Name] = signature(n.Type)
+				return false
+			case *ast.ValueSpec:
+				for _, name := range n.Names {
+					found[name.Name] = "variable"
+				}
+			case *ast.TypeSpec:
+				found[n.Name.Name] = types.ExprString(n.Type)
+				if f, is := n.Type.(*ast.FuncType); is {
+					found[n.Name.Name] = signature(f)
 				}
 			}
-		}
+			return true
+		})
 	}
 	return found
 }
 
-func addFunc(found map[string]string, f *ast.FuncDecl) {
-	name := f.Name.Name
-	if f.Recv != nil {
-		receiver := types.ExprString(f.Recv.List[0].Type)
-		if !ast.IsExported(strings.TrimPrefix(receiver, "*")) {
-			return
-		}
-		name = receiver + "." + name
-	}
-	if f.Name.IsExported() {
-		found[name] = fmt.Sprint(list(f.Type.Params), list(f.Type.Results))
-	}
-}
-
-func addSpec(found map[string]string, s ast.Spec) {
-	switch s := s.(type) {
-	case *ast.ValueSpec:
-		for _, name := range s.Names {
-			if name.IsExported() {
-				found[name.Name] = "variable"
-			}
-		}
-	case *ast.TypeSpec:
-		if !s.Name.IsExported() {
-			return
-		}
-		switch kind := s.Type.(type) {
-		case *ast.StructType:
-			found[s.Name.Name] = "struct"
-			for _, field := range kind.Fields.List {
-				for _, name := range field.Names {
-					if name.IsExported() {
-						found[s.Name.Name+"."+name.Name] = types.ExprString(field.Type)
-					}
-				}
-			}
-		case *ast.InterfaceType:
-			for _, method := range kind.Methods.List {
-				f := method.Type.(*ast.FuncType)
-				found[s.Name.Name+"."+method.Names[0].Name] = fmt.Sprint(list(f.Params), list(f.Results))
-			}
-		case *ast.FuncType:
-			found[s.Name.Name] = fmt.Sprint(list(kind.Params), list(kind.Results))
-		default:
-			found[s.Name.Name] = types.ExprString(kind)
-		}
-	}
-}
+// signature returns the types of a function, without names.
+func signature(f *ast.FuncType) string { return fmt.Sprint(list(f.Params), list(f.Results)) }
 
 // list returns the types in a list, without names.
 func list(fields *ast.FieldList) (kinds []string) {
@@ -111,7 +77,7 @@ func TestSourceThatUsesRedsyncCompilesWithTheShim(t *testing.T) {
 	real, own := api(t, "github.com/go-redsync/redsync/v4"), api(t, "muxlock/engine/redsync")
 	require.Equal(t, "[string ...Option] [*Mutex]", real["*Redsync.NewMutex"], "the list has what it should")
 	require.Equal(t, "variable", real["ErrFailed"])
-	require.Equal(t, "[]int", real["ErrTaken.Nodes"])
+	require.Equal(t, "struct{Nodes []int}", real["ErrTaken"])
 	delete(real, "New") // takes the engine
 	for name, kind := range real {
 		require.Equal(t, kind, own[name], name)
