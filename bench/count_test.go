@@ -196,15 +196,3 @@ func TestAHoldOfTheWarmUpIsNoShareOfTheLocksAfterIt(t *testing.T) {
 		require.Equal(t, r.Totals.Acquired, r.Latency[HoldTime].Count)
 	}
 }
-
-// 20 names held 20 ms are 1,000 locks a second.
-func TestTimeoutsAreInTheTailOfTheResponse(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates many workers")
-	}
-	cfg := Config{Workers: 1024, Rate: 9510, Keys: 20, Dist: Uniform(), Hold: Fixed(20 * time.Millisecond),
-		Wait: 50 * time.Millisecond, Duration: 2 * time.Second, TTL: time.Second, Seed: 1}
-	r := measureNew(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg)
-	require.Greater(t, r.Totals.Timeouts, 8*r.Totals.Acquired)
-	require.True(t, r.Latency[ResponseTime].CensoredAt(99))
-}

@@ -80,12 +80,6 @@ func TestALockerThatCannotDoItsOperationEndsARun(t *testing.T) {
 	}
 }
 
-func TestOnlyAMixWithExtendNeedsAnExtender(t *testing.T) {
-	for text, want := range map[string]bool{"acquire-release": false, "hold": false, "mix:try=1": false, "mix:try=1,extend=1": true} {
-		require.Equal(t, want, mixOf(t, text).Extends(), text)
-	}
-}
-
 // calls is a lock in memory that counts its calls. By default they return at once.
 type calls struct {
 	noop
@@ -155,19 +149,6 @@ func TestFailedExtendOfAMixIsOneErrorAndIsReleased(t *testing.T) {
 	require.Zero(t, r.Latency[CycleTime].Count)
 	require.Zero(t, r.Latency[ExtendTime].Count)
 	require.Equal(t, []string{"extend: gone"}, r.ErrorSamples)
-}
-
-func TestMixOfOverlapsIsSeen(t *testing.T) {
-	cfg := Config{
-		Workers: 3, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
-		Hold: Fixed(10 * time.Millisecond), Think: Exp(5 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
-	}
-	r := measure(t, newLeases(1, time.Millisecond), cfg)
-	require.Zero(t, r.Safety.Overlaps)
-	require.Positive(t, r.Latency[HandoverTime].Count)
-	require.Positive(t, r.Totals.Refused)
-	r = measure(t, newLeases(2, time.Millisecond), cfg)
-	require.Positive(t, r.Safety.Overlaps)
 }
 
 func TestTryIsNoHandover(t *testing.T) {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -71,33 +69,6 @@ func restart(t *testing.T, m *redisserver.Server) {
 	t.Helper()
 	require.NoError(t, m.Kill())
 	require.NoError(t, m.Restart(t.Context()))
-}
-
-func TestRunsOfExecAloneHaveEveryMasterVoteAgain(t *testing.T) {
-	t.Parallel()
-	s := newFencedSet(t)
-	last, said := s.exec(t)
-	require.Empty(t, said)
-	for _, m := range s.masters { // if one were not admitted, the next restart would end all locks
-		begun := time.Now()
-		restart(t, m)
-		for said = "first"; said != ""; {
-			require.Less(t, time.Since(begun), limit, said)
-			var fence uint64
-			fence, said = s.exec(t)
-			require.Greater(t, fence, last)
-			last = fence
-			if said != "" {
-				require.Contains(t, said, m.Addr())
-				require.Equal(t, 1, strings.Count(said, "\n"), "one line")
-				time.Sleep(100 * time.Millisecond) // other tests need the processors, too
-			}
-		}
-		require.GreaterOrEqual(t, time.Since(begun), shortWait)
-	}
-	for _, m := range s.members(t) {
-		require.True(t, m.Admitted)
-	}
 }
 
 func TestARunOfExecBeginsTheWaitThatALaterOneEnds(t *testing.T) {
@@ -192,32 +163,4 @@ func TestNobodyWaitsForMastersOfAnotherGroup(t *testing.T) {
 	require.Empty(t, s.says(t, 0, "exec --ttl 8s "+inRed+" -- true"))
 	stderr := s.says(t, exitTimeout, "exec --ttl 8s --max-ttl 1h --wait "+asks+" "+inBlue+" -- true") // no machine is so busy
 	require.Contains(t, stderr, "muxlock: waiting for the masters: 0 of 3 masters vote")
-}
-
-// As RUNBOOK.md says under "A rolling restart".
-func TestExecKeepsItsLockWhileAllMastersAreRestartedOneAfterAnother(t *testing.T) {
-	t.Parallel()
-	for name, start := range map[string]func(*testing.T) *set{"without fencing": ownSet, "with fencing": func(t *testing.T) *set { return fenced(t, 3, "4s") }} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := start(t)
-			s = s.with("MUXLOCK_MAX_TTL=4s", "MUXLOCK_NEW_MASTERS=false", "MUXLOCK_MASTER_TIMEOUT=1s")
-			holder := s.script(t, "--ttl 4s name", "echo ready; exec sleep 120")
-			waiter := s.start(t, "exec --ttl 4s name -- echo began")
-			for _, m := range s.masters {
-				restart(t, m)
-				s.ok(t, "masters", "status", "--wait")
-				await.Within(t, limit, func() bool {
-					stdout, _, code := s.run(t, "status", "name")
-					require.Zero(t, code, stdout)
-					require.Contains(t, stdout, " sh, ", "the holder, and no waiter")
-					return regexp.MustCompile(`^name is held on 3 of 3 masters by .* sh, .*; [1-9] in line`).MatchString(stdout)
-				})
-			}
-			require.Empty(t, waiter.out.String())
-			holder.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
-			waiter.ends(t, 0)
-			require.Equal(t, "began\n", waiter.out.String())
-		})
-	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -64,20 +63,6 @@ func TestDoctorFindsGoodMastersGoodAndLeavesThemAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
-	t.Parallel()
-	servers := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}})
-	addrs := strings.Join(redistest.Addrs(servers), ",")
-	require.Equal(t, map[string]string{"eviction": "FAIL"}, examine(t, addrs, "--new-masters"))
-
-	host, port, _ := strings.Cut(servers[0].Addr(), ":")
-	redistest.Command(t, servers[1], "REPLICAOF", host, port)
-	await.Within(t, limit, func() bool {
-		return strings.Contains(redistest.Command(t, servers[0], "INFO", "replication").(string), "connected_slaves:1")
-	})
-	require.Equal(t, map[string]string{"eviction": "FAIL", "role": "FAIL", "failover": "WARN", "vote": "WARN"}, examine(t, addrs, "--new-masters"))
-}
-
 func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
 	t.Parallel()
 	server := redistest.MastersWith(t, 1, redisserver.Options{})[0]
@@ -93,18 +78,6 @@ func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
 		user("polls", "+subscribe"):                                         {"how many": "WARN", "limits": "?", "wake-ups": "WARN"},
 		user("half", "+client|tracking", "+subscribe"):                      {"how many": "WARN", "limits": "?", "wake-ups": "WARN"},
 		user("mute", "+client|tracking", "+client|caching", "-script|load"): {"how many": "WARN", "limits": "?", "start": "FAIL", "permissions": "FAIL", "vote": "WARN"},
-	} {
-		require.Equal(t, want, examine(t, masters, "--new-masters"), masters)
-	}
-}
-
-func TestDoctorFindsWhyNoEngineStarts(t *testing.T) {
-	t.Parallel()
-	addrs, wrong := redistest.Addrs(redistest.Masters(t, 3)), "redis://nobody:wrong@"
-	for masters, want := range map[string]map[string]string{
-		addrs[0] + "," + nowhere + ",127.0.0.1:2":                  {"start": "FAIL", "reachable": "FAIL"},
-		wrong + addrs[0] + "," + addrs[1] + "," + addrs[2]:         {"reachable": "WARN"}, // the others are a majority
-		wrong + addrs[0] + "," + wrong + addrs[1] + "," + addrs[2]: {"start": "FAIL", "reachable": "FAIL"},
 	} {
 		require.Equal(t, want, examine(t, masters, "--new-masters"), masters)
 	}

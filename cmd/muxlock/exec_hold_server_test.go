@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine/admin"
-	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -71,29 +69,4 @@ func TestALossWhileTheLockIsHeldOnIsSaid(t *testing.T) {
 	j.ends(t, exitLost)
 	require.Contains(t, j.log.String(), `"name" was lost after the command, which ended with exit status 0`)
 	require.NotContains(t, j.log.String(), "SIGTERM")
-}
-
-// The job is shorter than the difference between the machines' clocks.
-func TestOfTwoMachinesThatFire300msApartOneRuns(t *testing.T) {
-	t.Parallel()
-	s, ran := newSet(t), filepath.Join(t.TempDir(), "ran")
-	fire := func() *job {
-		return s.with("TMPDIR="+t.TempDir()).start(t, "exec -q --try --hold-at-least 1m name -- sh -c", `echo ran >>"$0"`, ran)
-	}
-	first := fire()
-	<-time.After(300 * time.Millisecond)
-	second := fire()
-	won, lost := first, second
-	select {
-	case <-first.done:
-		won, lost = second, first
-	case <-second.done:
-	}
-	lost.ends(t, exitTaken)
-	await.Within(t, limit, func() bool { _, err := os.Stat(ran); return err == nil })
-	won.ends(t, 0, syscall.SIGTERM)
-	require.Empty(t, first.log.String()+second.log.String())
-	times, err := os.ReadFile(ran)
-	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(string(times), "ran"))
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
-	"muxlock/internal/usage"
 )
 
 // forced releases a name by force, as from another machine.
@@ -61,26 +59,6 @@ func TestALossEndsTheCommandAndWhatItHasStarted(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
-	t.Parallel()
-	redistest.NeedProcess(t)
-	lock, out := newTestLock(), newLines()
-	h := &held{names: []string{"name"}, lock: lock, close: func() error { return nil }}
-	c := exec.Command("sh", "-c", `trap 'echo bye; exit 7' TERM`+forever)
-	c.Stdout = out
-	unread, log := io.Pipe() // a write blocks until it is read
-	ended := make(chan error, 1)
-	go func() { ended <- h.run(c, nil, time.Hour, 0, log) }()
-	t.Cleanup(func() { unread.Close() })
-	out.await(t, "ready")
-	lock.follow(strings.NewReader("lost"))
-	out.await(t, "bye")
-	unread.Close()
-	var e usage.Exit
-	require.ErrorAs(t, <-ended, &e)
-	require.Equal(t, exitLost, e.Code)
 }
 
 // The whole way, on masters.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -82,20 +81,6 @@ func TestAWaitThatIsTooShortNamesEachMasterOnce(t *testing.T) {
 		bare.says(t, exitTimeout, "exec --masters "+nowhere+" --wait 1ns name -- true"))
 }
 
-func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	lock := s.hold(t, "name")
-	j := s.start(t, "exec name -- echo ran")
-	await.Within(t, limit, func() bool { // refused, it has asked this master to notify it
-		return strings.Contains(redistest.Command(t, s.masters[0], "INFO", "stats").(string), "tracking_total_keys:1")
-	})
-	require.Empty(t, j.out.String())
-	require.NoError(t, lock.Release(t.Context()))
-	j.ends(t, 0)
-	require.Equal(t, "ran\n", j.out.String())
-}
-
 func TestTryIsNotRefusedBecauseOthersSplitTheVotes(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -105,22 +90,6 @@ func TestTryIsNotRefusedBecauseOthersSplitTheVotes(t *testing.T) {
 		}
 		require.Equal(t, "ran\n", s.ok(t, "exec --try"+args+" name -- echo ran"))
 	}
-}
-
-func TestOfThoseWhoTryAtOnceOneRuns(t *testing.T) {
-	t.Parallel()
-	s, end := newSet(t), filepath.Join(t.TempDir(), "end")
-	const all = 8
-	ended := make(chan *job, all)
-	for range all {
-		j := s.start(t, "exec --try name -- sh -c", untilFile, end)
-		go func() { <-j.done; ended <- j }()
-	}
-	for range all - 1 {
-		(<-ended).ends(t, exitTaken)
-	}
-	require.NoError(t, os.WriteFile(end, nil, 0o600))
-	(<-ended).ends(t, 0)
 }
 
 // untilFile is a script that runs until its argument is a file.

@@ -232,15 +232,3 @@ func TestCommandHasAFenceForEachName(t *testing.T) {
 		require.Greater(t, fence, first[i])
 	}
 }
-
-func TestLossOfOneOfSeveralNamesEndsTheCommand(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	j := s.script(t, "--ttl 8s a b", ready)
-	for _, m := range s.masters {
-		redistest.Command(t, m, "DEL", "b")
-	}
-	j.ends(t, exitLost)
-	require.Contains(t, j.log.String(), `"a", "b" was lost: "b": lock was lost`)
-	require.Empty(t, redistest.Keys(t, s.masters...))
-}

@@ -80,26 +80,6 @@ func TestValueLeavesAKeyThatIsNoneOfItsOwn(t *testing.T) {
 	require.Equal(t, map[string]string{"fence": "three"}, kept(t, v))
 }
 
-// What clients without a fence do to a value, as the package comment has it.
-func TestUnfencedClientMayWriteTheFieldOfAValueButNotTheKey(t *testing.T) {
-	v, ctx := value(t, "upgrading"), t.Context()
-	require.NoError(t, v.Set(ctx, 3, "x"))
-	require.NoError(t, client.Do(ctx, client.B().Hset().Key(v.Key).FieldValue().FieldValue("value", "unfenced").Build()).Error())
-	require.Equal(t, map[string]string{"fence": "3", "value": "unfenced"}, kept(t, v))
-	require.NoError(t, v.Set(ctx, 3, "late"), "nothing shows that somebody followed")
-	require.ErrorContains(t, client.Do(ctx, client.B().Get().Key(v.Key).Build()).Error(), "WRONGTYPE")
-	require.NoError(t, client.Do(ctx, client.B().Set().Key(v.Key).Value("y").Build()).Error())
-	require.ErrorContains(t, client.Do(ctx, client.B().Hget().Key(v.Key).Field("fence").Build()).Error(), "WRONGTYPE", "the fence is lost")
-}
-
-func TestValueSurvivesAnEmptyScriptCache(t *testing.T) {
-	v, ctx := value(t, "flushed"), t.Context()
-	require.NoError(t, v.Set(ctx, 1, "x"))
-	require.NoError(t, client.Do(ctx, client.B().ScriptFlush().Build()).Error())
-	require.NoError(t, v.Set(ctx, 2, "y"))
-	require.Equal(t, map[string]string{"fence": "2", "value": "y"}, kept(t, v))
-}
-
 func TestValueDoesNotTakeAnOddReplyForAnAnswer(t *testing.T) {
 	broken := errors.New("broken")
 	for _, reply := range [][]string{nil, {}, {"3"}, {"2"}, {"4", ""}, {"2", ""}, {"x"}, {"x", ""}, {"", ""}, {"3", "", ""}, {"18446744073709551616"}} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -140,40 +139,6 @@ func TestThePageIsBounded(t *testing.T) {
 	require.Equal(t, []int{most, most + 5}, []int{len(p.Held), p.HeldAll})
 	require.Contains(t, get(t, Handler(locks), "/", "text/html; charset=utf-8"), "1000 of 1005")
 	require.Nil(t, locks.ReleaseMany(t.Context(), held))
-}
-
-// A hundred who ask at once, while others lock.
-func TestManyMayAskAtOnce(t *testing.T) {
-	locks := enginetest.New(t, engine.Config{}).Engine
-	server := httptest.NewServer(Handler(locks))
-	defer server.Close()
-	load, stop := context.WithCancel(t.Context())
-	var workers, clients sync.WaitGroup
-	for i := range 8 {
-		workers.Go(func() {
-			for load.Err() == nil {
-				_ = locks.Do(load, fmt.Sprint(i%3), 30*time.Second, func(context.Context) error { return nil })
-			}
-		})
-	}
-	for i := range 100 {
-		clients.Go(func() {
-			r, err := http.Get(server.URL + []string{"/", "/?format=json"}[i%2])
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer r.Body.Close()
-			if body, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusOK || len(body) == 0 {
-				t.Error(r.Status, err, len(body))
-			}
-		})
-	}
-	clients.Wait()
-	stop()
-	workers.Wait()
-	http.DefaultClient.CloseIdleConnections()
-	require.Zero(t, locks.Stats().Lost)
 }
 
 func TestRequestsThatComeAtOnceShareASnapshot(t *testing.T) {

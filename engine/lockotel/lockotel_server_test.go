@@ -3,7 +3,6 @@ package lockotel
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +18,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-func TestMain(m *testing.M) {
-	if masters := os.Getenv(service); masters != "" { // a process of TestEachAcquireIsASpan...
-		serve(strings.Split(masters, ","))
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open connects an engine to masters that it is the first to use. It is closed at cleanup.
 func open(t *testing.T, masters []*redisserver.Server, provider *sdk.MeterProvider, opts Options) *engine.Engine {

@@ -17,7 +17,6 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/engine"
-	"muxlock/engine/groups"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -125,18 +124,6 @@ func TestHotNamesThatAreNoTextAreToldApart(t *testing.T) {
 	require.Len(t, scrape(t, registry)["muxlock_hot_acquired"].Metric, 4)
 }
 
-func TestMastersAreLabelledByAddress(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	registry, m := prometheus.NewRegistry(), New(Options{})
-	registry.MustRegister(m)
-	open(t, masters, m)
-	got := series(scrape(t, registry))
-	for _, master := range masters {
-		require.EqualValues(t, 1, got["muxlock_master_up{master="+master.Addr()+"}"])
-		require.EqualValues(t, 1, got["muxlock_master_votes{master="+master.Addr()+"}"])
-	}
-}
-
 func TestEnginesOfOneProcessHaveLabelsOfTheirOwn(t *testing.T) {
 	masters := redistest.Masters(t, 1)
 	registry := prometheus.NewRegistry()
@@ -156,29 +143,6 @@ func TestEnginesOfOneProcessHaveLabelsOfTheirOwn(t *testing.T) {
 	plain := prometheus.NewRegistry()
 	plain.MustRegister(New(Options{}))
 	require.ErrorAs(t, plain.Register(New(Options{})), new(prometheus.AlreadyRegisteredError), "without labels")
-}
-
-func TestGroupsHaveALabelThatIsEmptyForTheLocks(t *testing.T) {
-	masters, locks := redistest.Addrs(redistest.Masters(t, 2)), New(Options{})
-	e, err := groups.New(t.Context(), groups.Config{
-		Config: engine.Config{Observer: locks.Observer(), MastersAreNew: true, MasterTimeout: 5 * time.Second},
-		Groups: map[string][]string{"red": masters[:1], "blue": masters[1:]},
-	})
-	require.NoError(t, err)
-	defer e.Close()
-	registry := prometheus.NewRegistry()
-	register := func(of *engine.Engine, m *Metrics, group string) {
-		m.Watch(of)
-		require.NoError(t, prometheus.WrapRegistererWith(prometheus.Labels{"group": group}, registry).Register(m))
-	}
-	register(e.Engine, locks, "")
-	for id, group := range e.Groups() {
-		register(group, New(Options{}), id)
-	}
-	work(t, e.Engine)
-	seen := series(scrape(t, registry))
-	require.EqualValues(t, 1, seen["muxlock_acquired_total{group=,kind=exclusive}"], seen)
-	require.EqualValues(t, 1, seen["muxlock_master_votes{group=red,master="+masters[0]+"}"], seen)
 }
 
 func TestClassIsALabelOfTheHistograms(t *testing.T) {

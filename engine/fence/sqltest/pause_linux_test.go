@@ -24,20 +24,17 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// These environment variables make this test binary a worker, without and with fences, in the folder that is their value,
-// with locks on these masters.
+// These environment variables make this test binary a worker, in the folder that is the value of the first, with locks on
+// these masters.
 const (
-	plainEnv   = "MUXLOCK_TEST_PLAIN"
 	fencedEnv  = "MUXLOCK_TEST_FENCED"
 	mastersEnv = "MUXLOCK_TEST_MASTERS"
 )
 
 func TestMain(m *testing.M) {
-	for env, increment := range map[string]func(*sql.DB, *engine.Lock) error{plainEnv: plain, fencedEnv: fenced} {
-		if dir := os.Getenv(env); dir != "" {
-			fmt.Println(actAsWorker(dir, increment))
-			return
-		}
+	if dir := os.Getenv(fencedEnv); dir != "" {
+		fmt.Println(actAsWorker(dir))
+		return
 	}
 	os.Exit(m.Run())
 }
@@ -58,7 +55,7 @@ func fencedMasters(t *testing.T) []string {
 }
 
 // actAsWorker increments the counter once under the lock, again each time that a newer holder came before its write.
-func actAsWorker(dir string, increment func(*sql.DB, *engine.Lock) error) error {
+func actAsWorker(dir string) error {
 	db, err := open(dir)
 	if err != nil {
 		return err
@@ -73,23 +70,13 @@ func actAsWorker(dir string, increment func(*sql.DB, *engine.Lock) error) error 
 		if err != nil {
 			return err
 		}
-		err = increment(db, lock)
+		err = fenced(db, lock)
 		_ = lock.Release(context.Background()) // it may be another's by now
 		if !errors.Is(err, fence.ErrStale) {
 			return err
 		}
 		fmt.Println(err)
 	}
-}
-
-func plain(db *sql.DB, lock *engine.Lock) error {
-	n, err := read(db)
-	if err != nil {
-		return err
-	}
-	betweenReadAndWrite(n, lock)
-	_, err = db.Exec("UPDATE counters SET n = ? WHERE id = 'n'", n+1)
-	return err
 }
 
 func fenced(db *sql.DB, lock *engine.Lock) error {
@@ -126,10 +113,10 @@ type worker struct {
 }
 
 // start starts a worker. It ends with the test.
-func start(t *testing.T, env, dir string, masters []string) worker {
+func start(t *testing.T, dir string, masters []string) worker {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), env+"="+dir, mastersEnv+"="+strings.Join(masters, ","))
+	cmd.Env = append(os.Environ(), fencedEnv+"="+dir, mastersEnv+"="+strings.Join(masters, ","))
 	cmd.Stderr = os.Stderr
 	lines, out, err := os.Pipe() // StdoutPipe would be closed when the process ends, read or not
 	require.NoError(t, err)
@@ -161,44 +148,26 @@ func (w worker) stop() {
 	require.NoError(w.t, unix.Waitid(unix.P_PID, w.process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil))
 }
 
-// takeOver stops a worker between its read and its write. A second worker reads once the lease has run out. Then the first
-// one writes and says firstSays, and then the second writes.
-func takeOver(t *testing.T, env, dir, firstSays string) (first worker) {
-	t.Helper()
-	masters := fencedMasters(t)
-	first = start(t, env, dir, masters)
+// A worker is stopped between its read and its write. A second worker reads once the lease has run out. Then the first one
+// writes, and then the second. TestUpdateIsLostWhereTheNextHolderReadsBeforeItSeals has what happens without fences.
+func TestHolderStoppedBeforeItsWriteIsRefusedByItsFence(t *testing.T) {
+	dir, masters := t.TempDir(), fencedMasters(t)
+	db, err := open(dir)
+	require.NoError(t, err)
+	defer db.Close()
+	first := start(t, dir, masters)
 	first.says("read 0, valid: true")
 	first.stop()
 	require.NoError(t, first.goOn(), "only the signal holds it now")
 
-	second := start(t, env, dir, masters)
+	second := start(t, dir, masters)
 	second.says("read 0, valid: true")
 	require.NoError(t, first.process.Signal(syscall.SIGCONT))
 	first.says("goes on, valid: false")
-	first.says(firstSays)
+	first.says(`fence: stale: \d+ came, \d+ was seen`)
 	require.NoError(t, second.goOn())
 	second.says("goes on, valid: true")
 	second.says("<nil>")
-	return first
-}
-
-func TestHolderStoppedBeforeItsWriteLosesAnUpdateWithoutFence(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	db, err := open(dir)
-	require.NoError(t, err)
-	defer db.Close()
-	takeOver(t, plainEnv, dir, "<nil>")
-	requireRow(t, db, 1, 0) // of two that were told to have worked
-}
-
-func TestHolderStoppedBeforeItsWriteIsRefusedByItsFence(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	db, err := open(dir)
-	require.NoError(t, err)
-	defer db.Close()
-	first := takeOver(t, fencedEnv, dir, `fence: stale: \d+ came, \d+ was seen`)
 	first.says("read 1, valid: true") // with a lease, and a fence, of its own again
 	first.says("goes on, valid: true")
 	first.says("<nil>")

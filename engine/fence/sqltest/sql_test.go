@@ -152,43 +152,6 @@ func TestDriverThatCountsChangedRowsOnlyIsAnError(t *testing.T) {
 	require.NotErrorIs(t, err, fence.ErrNoRow)
 }
 
-// A transaction that begins with a seal is fenced as a whole: the next holder's waits, or is refused.
-func TestTransactionThatBeginsWithASealIsFencedAsAWhole(t *testing.T) {
-	db, ctx := newDB(t), t.Context()
-	older, err := db.BeginTx(ctx, nil)
-	require.NoError(t, err)
-	require.NoError(t, counters.Seal(ctx, older, "n", 3))
-	impatient, err := db.Conn(ctx)
-	require.NoError(t, err)
-	defer impatient.Close()
-	_, err = impatient.ExecContext(ctx, "PRAGMA busy_timeout = 0")
-	require.NoError(t, err)
-	require.ErrorContains(t, counters.Seal(ctx, impatient, "n", 4), "locked")
-	_, err = older.ExecContext(ctx, "UPDATE counters SET n = 10 WHERE id = 'n'")
-	require.NoError(t, err)
-	require.NoError(t, older.Commit())
-
-	require.NoError(t, counters.Seal(ctx, impatient, "n", 4))
-	requireRow(t, db, 10, 4)
-	late, err := db.BeginTx(ctx, nil)
-	require.NoError(t, err)
-	require.ErrorIs(t, counters.Seal(ctx, late, "n", 3), fence.ErrStale)
-	require.NoError(t, late.Rollback())
-}
-
-// A statement that changes no row is no error to the database. Whoever begins and commits by hand can pass over ErrStale.
-func TestStaleSealAbortsNothing(t *testing.T) {
-	db, ctx := newDB(t), t.Context()
-	require.NoError(t, counters.Seal(ctx, db, "n", 4))
-	tx, err := db.BeginTx(ctx, nil)
-	require.NoError(t, err)
-	defer tx.Rollback()
-	require.ErrorIs(t, counters.Seal(ctx, tx, "n", 3), fence.ErrStale)
-	insertOther(t, tx)
-	require.NoError(t, tx.Commit())
-	require.Equal(t, 1, others(t, db), "the rest was committed")
-}
-
 func insertOther(t *testing.T, db fence.DB) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), "INSERT INTO counters (id) VALUES ('other')")
@@ -305,27 +268,6 @@ func TestInTxReturnsErrorsOfBeginAndCommit(t *testing.T) {
 	requireRow(t, db, 0, 0)
 	require.NoError(t, conn.Close())
 	require.ErrorIs(t, counters.InTx(ctx, conn, "n", 3, nil), sql.ErrConnDone)
-}
-
-// A half-upgraded fleet, as the package comment has it.
-func TestUnfencedUpdateIsNotSeenByTheFence(t *testing.T) {
-	db, ctx := newDB(t), t.Context()
-	unfenced := func() {
-		_, err := db.Exec("UPDATE counters SET n = 5 WHERE id = 'n'")
-		require.NoError(t, err)
-	}
-	unfenced()
-	requireRow(t, db, 5, 0)
-	require.NoError(t, counters.Update(ctx, db, "n", 3, "n = ?", 1))
-	unfenced()
-	requireRow(t, db, 5, 3)
-	require.NoError(t, counters.Update(ctx, db, "n", 3, "n = ?", 2), "nothing shows that somebody followed")
-	require.NoError(t, counters.Seal(ctx, db, "n", 4))
-	require.ErrorIs(t, counters.Update(ctx, db, "n", 3, "n = ?", 3), fence.ErrStale)
-
-	_, err := db.Exec("REPLACE INTO counters (id, n) VALUES ('n', 5)")
-	require.NoError(t, err)
-	requireRow(t, db, 5, 0)
 }
 
 // The interleaving of the package comment: both compare when they write, one reads without a seal.
