@@ -9,23 +9,6 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
-func TestObjectivesAreShownWithTheirVerdicts(t *testing.T) {
-	r := resulttest.Result("muxlock", 1, 100)
-	r.SLO = []bench.SLO{
-		{Text: "acquire.response.p99<5ms", Unit: bench.UnitNs, Value: 3.1e6, Pass: true},
-		{Text: "error_rate<0.1%", Unit: bench.UnitShare, Value: 0.0123},
-		{Text: "throughput>5k", Value: 1234},
-		{Text: "cycle.p99.9<1s", Reason: "too few"},
-	}
-	doc := resulttest.Document(r)
-	doc.Config.Impls = []string{"muxlock"}
-	text := shown(t, "run", doc)
-	require.Regexp(t, `(?m)^SLO  acquire.response.p99<5ms +3.10ms +PASS$`, text)
-	require.Regexp(t, `(?m)^SLO  error_rate<0.1% +1.23% +MISSED$`, text)
-	require.Regexp(t, `(?m)^SLO  throughput>5k +1,234 +MISSED$`, text)
-	require.Regexp(t, `(?m)^SLO  cycle.p99.9<1s +- +NOT JUDGED: too few$`, text)
-}
-
 func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
 	var results []*bench.Result
 	for i, value := range []float64{1e6, 2e6, 9e6} {

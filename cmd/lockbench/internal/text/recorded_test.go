@@ -45,6 +45,18 @@ func piped(t *testing.T, doc result.Document) string {
 	return b.String()
 }
 
+// golden compares a text with that of a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "go test -update makes it anew")
+}
+
 // flat returns a text as one line, unfolded.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
@@ -56,13 +68,7 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	for command, doc := range map[string]result.Document{"run": two, "compare": *doc} {
 		var b bytes.Buffer
 		require.NoError(t, write(&b, command, doc, map[string]view.Trait{"muxlock": {Ours: true}, "redislock": {Caveat: "is one master"}}))
-		golden := filepath.Join("testdata", command+".txt")
-		if *update {
-			require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
-		}
-		want, err := os.ReadFile(golden)
-		require.NoError(t, err)
-		require.Equal(t, string(want), b.String(), "go test -update makes it anew")
+		golden(t, command, b.String())
 	}
 }
 
