@@ -2,10 +2,8 @@ package groups
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -14,25 +12,8 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/admin"
-	"muxlock/engine/lockdebug"
 	"muxlock/internal/testing/await"
 )
-
-func TestEachNameIsLockedInItsGroup(t *testing.T) {
-	w := newWorld(t)
-	e, other := w.open(t, "abc", ""), w.open(t, "cab", "")
-	for _, group := range []string{"a", "b", "c"} {
-		name := nameIn(t, e, group, 0)
-		lock, err := e.Acquire(within(t), name, 0)
-		require.NoError(t, err)
-		require.Equal(t, group, w.having(name))
-		_, err = other.TryAcquire(t.Context(), name, 0)
-		require.ErrorIs(t, err, engine.ErrTaken)
-		require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
-		require.NoError(t, lock.Release(t.Context()))
-		require.Empty(t, w.having(name))
-	}
-}
 
 func TestAllVerbsOfAnEngineWork(t *testing.T) {
 	for maps, groups := range map[[2]string][2]string{{"ab", ""}: {"a", "b"}, {"a", "ab"}: {"a", "ab"}, {"ab", "a"}: {"a", "ab"}, {"a", "b"}: {"ab", "ab"}} {
@@ -238,35 +219,6 @@ func TestOperatorsLookAtGroups(t *testing.T) {
 	_, err = admin.Check(t.Context(), e.Engine)
 	require.ErrorIs(t, err, engine.ErrInvalid)
 	require.ErrorContains(t, err, "check each of its Groups()")
-}
-
-func TestThePageOfAProcessHasTheMastersAndLocksOfAllGroups(t *testing.T) {
-	w := newWorld(t)
-	e := w.open(t, "abc", "")
-	var names []string
-	for _, group := range []string{"a", "b", "c"} {
-		name := nameIn(t, e, group, 0)
-		lock, err := e.Acquire(within(t), name, 0)
-		require.NoError(t, err)
-		defer lock.Release(context.Background())
-		names = append(names, name)
-	}
-	answer := httptest.NewRecorder()
-	lockdebug.Handler(e.Engine).ServeHTTP(answer, httptest.NewRequest("GET", "/debug/muxlock/?format=json", nil))
-	var page struct {
-		Masters []struct{ Votes bool }
-		Held    []struct{ Name string }
-	}
-	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &page))
-	require.Len(t, page.Masters, len(e.Stats().Masters))
-	for _, m := range page.Masters {
-		require.True(t, m.Votes)
-	}
-	var held []string
-	for _, l := range page.Held {
-		held = append(held, l.Name)
-	}
-	require.ElementsMatch(t, names, held)
 }
 
 func TestTheLocksOfAllGroupsAreMeasuredTogether(t *testing.T) {

@@ -192,23 +192,6 @@ func TestAMovedLockEndsWhenOneGroupAnswersNoMore(t *testing.T) {
 	})
 }
 
-func TestAMovedLockThatOneGroupDeniesIsLostWhateverTheOtherSays(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
-		for _, group := range []string{"a", "b"} {
-			e := w.open(t, now, next)
-			lock, err := e.Acquire(within(t), "name", 9*time.Second)
-			require.NoError(t, err)
-			w.lose(group, "name")
-			other := map[string]string{"a": "b", "b": "a"}[group]
-			w.slow(other, time.Hour)
-			require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
-			w.slow(other, 0)
-			require.NoError(t, e.Close())
-			time.Sleep(10 * time.Second)
-		}
-	})
-}
-
 // A release is pending at a master that is away for as long as the lock may live.
 func TestAttemptsAtAMovedNameLeaveNothingBehindForALongOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -207,14 +207,6 @@ func TestACallOfManyNamesTellsOfANameWithoutAQuorum(t *testing.T) {
 	require.NoError(t, second.Release(t.Context()))
 }
 
-func TestNamesAreUniqueAndKnown(t *testing.T) {
-	require.Equal(t, []string{
-		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop", "raw",
-	}, rivals.Names())
-	_, ok := rivals.Find("nothing")
-	require.False(t, ok)
-}
-
 func TestWhatARivalRunsOnIsTold(t *testing.T) {
 	client := func(name string, o rivals.Options) result.Client {
 		impl, ok := rivals.Find(name)

@@ -1,9 +1,7 @@
 package session
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"testing"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/internal/testing/redistest"
 )
 
 func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
@@ -50,27 +47,12 @@ func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
 	require.Greater(t, pool(result.Local, 0, faults.Fault{Kind: faults.Delay}), near)
 }
 
-func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
-	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Delay: bench.Fixed(10 * distant), Whole: true}}, redistest.Masters(t, 1))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, rig.Close()) }()
-	var f plan.Flags
-	fs := pflag.NewFlagSet("sweep", pflag.ContinueOnError)
-	f.Declare(fs, "redsync-goredis", 1, "text")
-	require.NoError(t, fs.Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
-	workers, err := plan.ParseParam("workers=1,512")
-	require.NoError(t, err)
-	p, err := f.Sweep("sweep", workers)
-	require.NoError(t, err)
-
-	doc, err := Opener(Open).Measure(t.Context(), p, io.Discard, func(_ context.Context, s *Session) error {
-		for _, one := range p.All() {
-			s.Targets(one)
-		}
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 512, doc.Config.Clients["redsync-goredis"].Pool, "the largest")
+func TestAPoolIsTheLargestOfTheSettingsOfASweep(t *testing.T) {
+	s := &Session{Set: &masters.Set{Distance: distant}, clients: map[string]result.Client{}}
+	for _, workers := range []int{1, 512, 2} {
+		s.Targets(&plan.Plan{Settings: result.Settings{Config: bench.Config{Workers: workers}, Impls: []string{"redsync-goredis"}}})
+	}
+	require.Equal(t, 512, s.clients["redsync-goredis"].Pool)
 }
 
 func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
