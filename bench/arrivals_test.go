@@ -18,7 +18,7 @@ func arrivals(cfg Config, n int) []arrival {
 }
 
 func TestSameSeedSameArrivals(t *testing.T) {
-	cfg := Config{Rate: 1000, Seed: 3, Keys: 100, Dist: Zipf(0.99), Hold: Exp(time.Millisecond)}
+	cfg := Config{Rate: 1000, Seed: 3, Keys: 100, Dist: Zipf(0.99), Hold: Exp(time.Millisecond), Op: mixOf(t, "mix:acquire-release=90,try=10")}
 	other := cfg
 	other.Seed = 4
 	require.Equal(t, arrivals(cfg, 1000), arrivals(cfg, 1000))

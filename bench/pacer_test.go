@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -139,16 +138,5 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 			growing := p.end(*now)
 			require.Equal(t, c.growing, growing)
 		})
-	}
-}
-
-// BenchmarkTake measures an arrival under the mutex that all workers share.
-func BenchmarkTake(b *testing.B) {
-	cfg := Config{Workers: 1, Rate: MaxRate, Duration: time.Second}
-	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil, nil)
-	p.begin(0, 0)
-	b.ReportAllocs()
-	for b.Loop() {
-		p.take(true)
 	}
 }

@@ -66,21 +66,6 @@ func TestDrawsFollowTheirLawAndMean(t *testing.T) {
 	}
 }
 
-func TestSameSeedAndStreamDrawTheSameTimes(t *testing.T) {
-	draws := func(s Span, seed, stream uint64) (all [20]time.Duration) {
-		sampler := s.Sampler(seed, stream)
-		for i := range all {
-			all[i] = sampler()
-		}
-		return all
-	}
-	for _, s := range []Span{Exp(time.Millisecond), Lognormal(time.Millisecond, 1)} {
-		require.Equal(t, draws(s, 1, 2), draws(s, 1, 2))
-		require.NotEqual(t, draws(s, 1, 2), draws(s, 1, 3))
-		require.NotEqual(t, draws(s, 1, 2), draws(s, 2, 2))
-	}
-}
-
 func TestNoDrawIsTooLongForAClock(t *testing.T) {
 	s := Lognormal(math.MaxInt64, maxSigma)
 	require.Equal(t, maxSpan, s.Mean())

@@ -2,13 +2,11 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
@@ -81,17 +79,4 @@ func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
 	require.Contains(t, stdout, "NOT VALID redislock  rate=1M: rate not met")
 	_, stderr, code = within(t, unmet.open, words("run --impl redislock --rate 1M")...)
 	require.Equal(t, exitNotValid, code, stderr)
-}
-
-func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
-	t.Parallel()
-	r := start(t, "sweep", "--local", "1", "--impl", "redislock", "--param", "workers=1,2", "--duration", "1m", "--warmup", "0s", "-o", "json")
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
-	require.True(t, r.serversGone())
-	doc, err := result.Read(&r.stdout)
-	require.NoError(t, err)
-	require.Len(t, doc.Results, 1)
-	require.Equal(t, map[string]string{"workers": "1"}, doc.Results[0].Setting)
 }

@@ -16,16 +16,13 @@ import (
 func TestUsageErrorsSpeakOfFlagsOnly(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"run --slo speed>1":   "lockbench: --slo there is no figure",
-		"advise --eps 2":      "\nSee lockbench advise --help.\n$",
-		"masters now":         "\nSee lockbench masters --help.\n$",
-		"walk":                "lockbench: unknown command \"walk\" for \"lockbench\"\nSee lockbench --help.\n$",
-		"swep":                `lockbench: unknown command "swep" for "lockbench"; did you mean sweep?` + "\n",
-		"rnu":                 "did you mean run?",
-		"run --worker 3":      "lockbench: unknown flag: --worker; did you mean --workers?\n",
-		"run --master-timout": "did you mean --master-timeout?",
-		"masters --workers":   "lockbench: unknown flag: --workers\n",
-		"run -x":              "lockbench: unknown shorthand flag: 'x' in -x\n",
+		"run --slo speed>1": "lockbench: --slo there is no figure",
+		"advise --eps 2":    "\nSee lockbench advise --help.\n$",
+		"masters now":       "\nSee lockbench masters --help.\n$",
+		"walk":              "lockbench: unknown command \"walk\" for \"lockbench\"\nSee lockbench --help.\n$",
+		"swep":              `lockbench: unknown command "swep" for "lockbench"; did you mean sweep?` + "\n",
+		"run --worker 3":    "lockbench: unknown flag: --worker; did you mean --workers?\n",
+		"masters --workers": "lockbench: unknown flag: --workers\n",
 	} {
 		_, stderr, code := lockbench(t, strings.Fields(line)...)
 		require.Equal(t, exitUsage, code)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -116,15 +115,6 @@ func TestStatusWaitsUntilMastersOfASetAreAdmitted(t *testing.T) {
 	wait.ends(t, 0)
 	require.GreaterOrEqual(t, time.Since(begun), shortWait-time.Second, "the client met it just before")
 	require.Contains(t, wait.out.String(), good)
-}
-
-func TestStatusMayBeInterruptedWhileItWaits(t *testing.T) {
-	t.Parallel()
-	wait := ownSet(t).start(t, "masters status --wait")
-	wait.log.await(t, "; Ctrl-C is safe, run it again then")
-	wait.ends(t, exitSignal+int(syscall.SIGINT), syscall.SIGINT)
-	require.Empty(t, wait.out.String())
-	require.Contains(t, wait.log.String(), "\nmuxlock: interrupted: nothing is broken, run it again\n")
 }
 
 func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {

@@ -153,28 +153,6 @@ func TestStatusOfMastersWithFencingKnowsWhoIsAdmitted(t *testing.T) {
 	require.Regexp(t, "^name is held on 2 of 3 masters, .*; "+s.masters[1].Addr()+" lacks it, and (votes in [0-9.]+s|does not vote)\n", s.ok(t, "status name"))
 }
 
-func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	for _, m := range s.masters {
-		redistest.Command(t, m, "LPUSH", "list", "x")
-		redistest.Command(t, m, "ZADD", "board", "9000000000000000", "alice")
-		redistest.Command(t, m, "EXPIRE", "board", "500")
-	}
-	for name, why := range map[string]string{"list": "WRONGTYPE", "board": "a sorted set of others than readers"} {
-		var v state
-		require.Equal(t, exitRun, s.document(t, &v, "status", name))
-		require.Equal(t, isUnknown, v.Verdict)
-		for _, command := range []string{"status ", "release --force --yes "} {
-			require.Contains(t, s.says(t, exitRun, command+name), "key holds no lock: "+why)
-		}
-	}
-	var l listing
-	require.Zero(t, s.document(t, &l, "ls"))
-	require.Empty(t, l.Locks)
-	require.Len(t, redistest.Keys(t, s.masters...), 6)
-}
-
 func TestAForcedReleaseTellsWhatItCut(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
