@@ -14,10 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/engine"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -148,36 +146,5 @@ func TestAnAbortEndsTheCommandBeforeMuxlockWhichSaysSo(t *testing.T) {
 		log := strings.TrimPrefix(j.log.String(), "Aborted\n") // a shell says so of its child
 		require.Equal(t, said+want.how+"\n", log)
 		require.Equal(t, want.code == 3, strings.Contains(j.out.String(), "ended"))
-	}
-}
-
-// Ctrl-Z stops waiters in the same way.
-func TestStoppedWaitersLetOthersPass(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	first, second, got := s.hold(t, "name"), s.engine(t), make(chan *engine.Lock)
-	go func() {
-		lock, err := second.Acquire(t.Context(), "name", 0)
-		assert.NoError(t, err)
-		got <- lock
-	}()
-	s.awaitLine(t, "name", 1)
-	require.NoError(t, first.Release(t.Context()))
-	lock := <-got // in line, and so passes it on: to a process that is stopped
-	require.NoError(t, lock.KeepAlive(0))
-	var stopped []*job
-	for i := range 4 {
-		j := s.start(t, "exec "+quick+" name -- true")
-		s.awaitLine(t, "name", i+1)
-		stopped = append(stopped, j)
-	}
-	for _, j := range stopped {
-		j.signal(t, syscall.SIGSTOP)
-		awaitState(t, j.Process.Pid, "T")
-	}
-	require.NoError(t, lock.Release(t.Context()))
-	require.Equal(t, "ran\n", s.ok(t, "exec "+quick+" name -- echo ran"))
-	for _, j := range stopped { // they still get the lock
-		j.ends(t, 0, syscall.SIGCONT)
 	}
 }

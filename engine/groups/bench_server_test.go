@@ -1,13 +1,16 @@
 package groups
 
 import (
+	"context"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/cost"
 	"muxlock/internal/testing/redistest"
@@ -84,4 +87,22 @@ func BenchmarkMastersOfGroups(b *testing.B) {
 			b.ReportMetric(median(gains), "gain")
 		})
 	}
+}
+
+// measure has workers acquire and release names of their own.
+func measure(b *testing.B, locks *engine.Engine, servers []*redisserver.Server, workers, n int) cost.Cost {
+	return cost.Of(b, servers, workers, n, func(worker int) func() error {
+		return func() error {
+			lock, err := locks.Acquire(context.Background(), fmt.Sprint("bench/", worker), 0)
+			if err != nil {
+				return err
+			}
+			return lock.Release(context.Background())
+		}
+	})
+}
+
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
 }
