@@ -129,6 +129,7 @@ func TestPartsAddUpWhatIsCensored(t *testing.T) {
 	r := inParts(t, slow{acquire: hangs}, cfg)
 	require.Equal(t, r.Totals.Offered, r.Latency[ResponseTime].Censored)
 	require.Equal(t, r.Totals.Offered, r.Totals.Failed)
+	require.Equal(t, 8, r.Keys)
 	points := r.Series
 	if r.Drain != nil { // a busy machine may begin all of them late
 		points = append(points, *r.Drain)
