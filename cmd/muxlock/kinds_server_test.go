@@ -87,6 +87,21 @@ func TestACommandHasTheSlotOfItsPermitAndAReaderHasNoFence(t *testing.T) {
 	require.Equal(t, "<> <>\n", inside.ok(t, "exec --ttl 4s --shared a -- sh -c", show))
 }
 
+func TestAReaderIsNotSaidToBeInTheWayOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.script(t, "--shared --holder the-reader a", ready)
+	s.start(t, "exec a -- true")
+	var stderr string
+	await.Within(t, limit, func() (refused bool) { // since the writer waits
+		var code int
+		_, stderr, code = s.run(t, "exec --shared --try a -- true")
+		return code == exitTaken
+	})
+	require.Contains(t, stderr, "lock is taken")
+	require.NotContains(t, stderr, "the-reader")
+}
+
 // awaitLine returns when so many processes stand in line for a name.
 func (s *set) awaitLine(t *testing.T, name string, waiting int) {
 	t.Helper()
