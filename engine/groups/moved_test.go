@@ -54,79 +54,80 @@ func asEither(t *testing.T, test func(t *testing.T, w world, now, next string)) 
 	}
 }
 
+// ofEither is asEither of each of the two groups.
+func ofEither(t *testing.T, test func(t *testing.T, w world, now, next, group string)) {
+	for _, group := range []string{"a", "b"} {
+		asEither(t, func(t *testing.T, w world, now, next string) { test(t, w, now, next, group) })
+	}
+}
+
 func TestAMovedNameExcludesThoseWithEitherMap(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next)
-		for _, group := range []string{"a", "b"} {
-			other := w.alone(t, group)
-			lock, err := e.Acquire(within(t), "name", 0)
-			require.NoError(t, err)
-			_, err = other.TryAcquire(t.Context(), "name", 0)
-			require.ErrorIs(t, err, engine.ErrTaken)
-			require.NoError(t, lock.Release(t.Context()))
-			theirs, err := other.TryAcquire(t.Context(), "name", 3*time.Second)
-			require.NoError(t, err)
-			_, err = e.TryAcquire(t.Context(), "name", 0)
-			require.ErrorIs(t, err, engine.ErrTaken)
-			synctest.Wait()
-			require.Equal(t, group, w.having("name"), "nothing stays in the other one")
-			lock, err = e.Acquire(within(t), "name", 0)
-			require.NoError(t, err)
-			require.False(t, theirs.Valid(), "it waited for the end of that lease")
-			require.NoError(t, lock.Release(t.Context()))
-			require.Empty(t, w.having("name"))
-		}
+		other := w.alone(t, group)
+		lock, err := e.Acquire(within(t), "name", 0)
+		require.NoError(t, err)
+		_, err = other.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.NoError(t, lock.Release(t.Context()))
+		theirs, err := other.TryAcquire(t.Context(), "name", 3*time.Second)
+		require.NoError(t, err)
+		_, err = e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		synctest.Wait()
+		require.Equal(t, group, w.having("name"), "nothing stays in the other one")
+		lock, err = e.Acquire(within(t), "name", 0)
+		require.NoError(t, err)
+		require.False(t, theirs.Valid(), "it waited for the end of that lease")
+		require.NoError(t, lock.Release(t.Context()))
+		require.Empty(t, w.having("name"))
 	})
 }
 
 // The readers hold the name for longer than one intent lasts, so the writer repeats its own.
 func TestAWriterOfAMovedNameKeepsOutReadersOfEitherMap(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next)
-		for _, group := range []string{"a", "b"} {
-			ctx, stop := context.WithCancel(t.Context())
-			var readers sync.WaitGroup
-			for i := range 3 {
-				other := w.alone(t, group)
-				readers.Go(func() {
-					time.Sleep(time.Duration(i) * time.Second)
-					for ctx.Err() == nil {
-						_ = other.DoShared(ctx, "name", 9*time.Second, func(context.Context) error {
-							time.Sleep(3 * time.Second)
-							return nil
-						})
-					}
-				})
-			}
-			time.Sleep(10 * time.Second)
-			begun := time.Now()
-			lock, err := e.Acquire(within(t), "name", 0)
-			assert.NoError(t, err)
-			assert.Less(t, time.Since(begun), 5*time.Second, "one more gets in, and then all leave")
-			stop()
-			readers.Wait()
-			if lock != nil {
-				require.NoError(t, lock.Release(t.Context()))
-			}
+		ctx, stop := context.WithCancel(t.Context())
+		var readers sync.WaitGroup
+		for i := range 3 {
+			other := w.alone(t, group)
+			readers.Go(func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				for ctx.Err() == nil {
+					_ = other.DoShared(ctx, "name", 9*time.Second, func(context.Context) error {
+						time.Sleep(3 * time.Second)
+						return nil
+					})
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		begun := time.Now()
+		lock, err := e.Acquire(within(t), "name", 0)
+		assert.NoError(t, err)
+		assert.Less(t, time.Since(begun), 5*time.Second, "one more gets in, and then all leave")
+		stop()
+		readers.Wait()
+		if lock != nil {
+			require.NoError(t, lock.Release(t.Context()))
 		}
 	})
 }
 
 func TestAMovedLockIsLostWithEitherGroup(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next)
-		for _, group := range []string{"a", "b"} {
-			lock, err := e.Acquire(within(t), "name", 9*time.Second)
-			require.NoError(t, err)
-			require.NoError(t, lock.KeepAlive(0))
-			time.Sleep(time.Minute)
-			require.NoError(t, lock.Err(), "its renewals go to both")
-			w.lose(group, "name")
-			<-lock.Done()
-			require.ErrorIs(t, lock.Err(), engine.ErrLost)
-			synctest.Wait()
-			require.Empty(t, w.having("name"))
-		}
+		lock, err := e.Acquire(within(t), "name", 9*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, lock.KeepAlive(0))
+		time.Sleep(time.Minute)
+		require.NoError(t, lock.Err(), "its renewals go to both")
+		w.lose(group, "name")
+		<-lock.Done()
+		require.ErrorIs(t, lock.Err(), engine.ErrLost)
+		synctest.Wait()
+		require.Empty(t, w.having("name"))
 	})
 }
 
@@ -174,21 +175,16 @@ func TestASlotThatOneGroupRefusesIsReleasedInTheOther(t *testing.T) {
 }
 
 func TestAMovedLockEndsWhenOneGroupAnswersNoMore(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
-		for _, group := range []string{"a", "b"} {
-			e := w.open(t, now, next)
-			lock, err := e.Acquire(within(t), "name", 9*time.Second)
-			require.NoError(t, err)
-			require.NoError(t, lock.KeepAlive(0))
-			until := lock.Until()
-			w.slow(group, time.Hour)
-			<-lock.Done()
-			require.ErrorIs(t, lock.Err(), engine.ErrExpired)
-			require.Zero(t, time.Since(until))
-			w.slow(group, 0)
-			require.NoError(t, e.Close())
-			time.Sleep(10 * time.Second)
-		}
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
+		e := w.open(t, now, next)
+		lock, err := e.Acquire(within(t), "name", 9*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, lock.KeepAlive(0))
+		until := lock.Until()
+		w.slow(group, time.Hour)
+		<-lock.Done()
+		require.ErrorIs(t, lock.Err(), engine.ErrExpired)
+		require.Zero(t, time.Since(until))
 	})
 }
 
@@ -225,7 +221,7 @@ func TestARequestThatCannotBeSentToBothGroupsIsNotWon(t *testing.T) {
 }
 
 func TestOperatorsSeeAndReleaseAMovedNameOfEitherGroup(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next).Engine
 		inspect := func() admin.Inspection {
 			t.Helper()
@@ -234,31 +230,29 @@ func TestOperatorsSeeAndReleaseAMovedNameOfEitherGroup(t *testing.T) {
 			require.NoError(t, err)
 			return found
 		}
-		for _, group := range []string{"a", "b"} {
-			other := w.alone(t, group)
-			lock, err := other.Acquire(t.Context(), "name", 0)
-			require.NoError(t, err)
-			found := inspect()
-			require.True(t, found.Held)
-			require.Equal(t, group, found.Masters[0].Address[:1])
-			deleted, err := admin.ForceRelease(t.Context(), e, found)
-			require.NoError(t, err)
-			require.Equal(t, 3, deleted)
-			require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
-			_, err = admin.ForceRelease(t.Context(), e, found)
-			require.ErrorIs(t, err, engine.ErrNotHeld)
-
-			_, err = other.TryAcquireShared(t.Context(), "name", 0)
-			require.NoError(t, err)
-			found = inspect()
-			require.Equal(t, 1, found.Readers)
-			_, err = admin.ForceRelease(t.Context(), e, found)
-			require.NoError(t, err)
-			require.False(t, inspect().Held)
-		}
-		_, err := e.Acquire(t.Context(), "name", 0)
+		other := w.alone(t, group)
+		lock, err := other.Acquire(t.Context(), "name", 0)
 		require.NoError(t, err)
-		deleted, err := admin.ForceRelease(t.Context(), e, inspect())
+		found := inspect()
+		require.True(t, found.Held)
+		require.Equal(t, group, found.Masters[0].Address[:1])
+		deleted, err := admin.ForceRelease(t.Context(), e, found)
+		require.NoError(t, err)
+		require.Equal(t, 3, deleted)
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+		_, err = admin.ForceRelease(t.Context(), e, found)
+		require.ErrorIs(t, err, engine.ErrNotHeld)
+
+		_, err = other.TryAcquireShared(t.Context(), "name", 0)
+		require.NoError(t, err)
+		found = inspect()
+		require.Equal(t, 1, found.Readers)
+		_, err = admin.ForceRelease(t.Context(), e, found)
+		require.NoError(t, err)
+		require.False(t, inspect().Held)
+		_, err = e.Acquire(t.Context(), "name", 0)
+		require.NoError(t, err)
+		deleted, err = admin.ForceRelease(t.Context(), e, inspect())
 		require.NoError(t, err)
 		require.Equal(t, 3, deleted, "of either group")
 		require.Empty(t, w.having("name"))
@@ -266,29 +260,21 @@ func TestOperatorsSeeAndReleaseAMovedNameOfEitherGroup(t *testing.T) {
 }
 
 func TestAMovedNameIsFreeOnlyIfBothGroupsSayIt(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next).Engine
-		for _, group := range []string{"a", "b"} {
-			away := map[string]string{"a": "b", "b": "a"}[group]
-			other := w.alone(t, group)
-			for i := range 3 {
-				w[fmt.Sprintf("%s%d:1", away, i)].Down()
-			}
-			w[group+"0:1"].Set("name", "a value that is left of an attempt")
-			_, err := admin.Inspect(t.Context(), e, "name")
-			require.ErrorIs(t, err, engine.ErrNoQuorum)
-			lock, err := other.Acquire(t.Context(), "name", 0)
-			require.NoError(t, err)
-			found, err := admin.Inspect(t.Context(), e, "name")
-			require.NoError(t, err)
-			require.True(t, found.Held, "whatever the other one would say")
-			require.NoError(t, lock.Release(t.Context()))
-			w[group+"0:1"].Delete("name")
-			for i := range 3 {
-				w[fmt.Sprintf("%s%d:1", away, i)].Up()
-			}
-			time.Sleep(time.Minute)
+		away := map[string]string{"a": "b", "b": "a"}[group]
+		other := w.alone(t, group)
+		for i := range 3 {
+			w[fmt.Sprintf("%s%d:1", away, i)].Down()
 		}
+		w[group+"0:1"].Set("name", "a value that is left of an attempt")
+		_, err := admin.Inspect(t.Context(), e, "name")
+		require.ErrorIs(t, err, engine.ErrNoQuorum)
+		_, err = other.Acquire(t.Context(), "name", 0)
+		require.NoError(t, err)
+		found, err := admin.Inspect(t.Context(), e, "name")
+		require.NoError(t, err)
+		require.True(t, found.Held, "whatever the other one would say")
 	})
 }
 
@@ -307,52 +293,44 @@ func TestAnOutcomeIsThatOfBothGroupsInAnyOrder(t *testing.T) {
 
 // The lease in the first group began earlier.
 func TestValidityOfAMovedLockCountsFromTheFirstRequest(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next)
 		allowed := redlock.DriftAllowance(9*time.Second, redlock.DefaultDrift)
-		for _, group := range []string{"a", "b"} {
-			w.slow(group, time.Second)
-			begun := time.Now()
-			lock, err := e.Acquire(within(t), "name", 9*time.Second)
-			require.NoError(t, err)
-			require.GreaterOrEqual(t, time.Since(begun), time.Second)
-			require.Equal(t, 9*time.Second-allowed, lock.Until().Sub(begun))
-			begun = time.Now()
-			require.NoError(t, lock.Extend(t.Context(), 9*time.Second))
-			require.Equal(t, 9*time.Second-allowed, lock.Until().Sub(begun))
-			require.NoError(t, lock.Release(t.Context()))
-			w.slow(group, 0)
-			time.Sleep(3 * time.Second)
-		}
+		w.slow(group, time.Second)
+		begun := time.Now()
+		lock, err := e.Acquire(within(t), "name", 9*time.Second)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, time.Since(begun), time.Second)
+		require.Equal(t, 9*time.Second-allowed, lock.Until().Sub(begun))
+		begun = time.Now()
+		require.NoError(t, lock.Extend(t.Context(), 9*time.Second))
+		require.Equal(t, 9*time.Second-allowed, lock.Until().Sub(begun))
+		require.NoError(t, lock.Release(t.Context()))
 	})
 }
 
 func TestAnAbandonedAcquireLeavesNothingInEitherGroup(t *testing.T) {
-	asEither(t, func(t *testing.T, w world, now, next string) {
+	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next)
-		for _, group := range []string{"a", "b"} {
-			w.slow(group, time.Second)
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-			_, err := e.Acquire(ctx, "name", 0)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			set := []string{"{name}/1", "{name}/2"}
-			_, err = e.TryAcquireAll(ctx, set, 0)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
-			ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
-			_, err = e.TryAcquireAll(ctx, set, 0)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
-			ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
-			_, err = e.TryAcquireShared(ctx, "read", 0)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			cancel()
-			time.Sleep(3 * time.Second)
-			for _, name := range append(set, "name", "read") {
-				require.Empty(t, w.having(name))
-			}
-			w.slow(group, 0)
-			time.Sleep(3 * time.Second)
+		w.slow(group, time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		_, err := e.Acquire(ctx, "name", 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		set := []string{"{name}/1", "{name}/2"}
+		_, err = e.TryAcquireAll(ctx, set, 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+		_, err = e.TryAcquireAll(ctx, set, 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+		_, err = e.TryAcquireShared(ctx, "read", 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+		time.Sleep(3 * time.Second)
+		for _, name := range append(set, "name", "read") {
+			require.Empty(t, w.having(name))
 		}
 	})
 }
