@@ -18,7 +18,6 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
-
 	"muxlock/internal/testing/redistest"
 )
 

@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/testing/await"
+	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -42,7 +41,7 @@ func start(t *testing.T, args ...string) *running {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("finds the servers through /proc")
 	}
-	r := &running{cmd: exec.Command(program(t), patient(args)...), tmp: t.TempDir()}
+	r := &running{cmd: exec.Command(program.Path(t), patient(args)...), tmp: t.TempDir()}
 	r.cmd.Stdout, r.cmd.Env = &r.stdout, append(os.Environ(), "TMPDIR="+r.tmp)
 	stderr, err := r.cmd.StderrPipe()
 	require.NoError(t, err)
@@ -55,28 +54,8 @@ func start(t *testing.T, args ...string) *running {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, stderr) }()
-	r.servers = children(t, r.cmd.Process.Pid)
+	r.servers = program.Children(t, r.cmd.Process.Pid, false)
 	return r
-}
-
-// children returns the living processes whose parent is pid.
-func children(t *testing.T, pid int) (pids []int) {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/stat")
-	require.NoError(t, err)
-	for _, path := range all {
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue // gone meanwhile
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		if f := strings.Fields(rest); f[0] != "Z" && f[1] == strconv.Itoa(pid) {
-			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			require.NoError(t, err)
-			pids = append(pids, child)
-		}
-	}
-	return pids
 }
 
 // end interrupts lockbench. No server and no folder is left.

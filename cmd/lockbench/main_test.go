@@ -3,17 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,40 +20,11 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/session"
+	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
-// binary is this test binary: see program.
-var binary string
-
-// program returns this test binary. A process that a test starts of it is lockbench: see asProgram.
-func program(t testing.TB) string {
-	t.Helper()
-	redistest.NeedProcess(t)
-	return binary
-}
-
-// asProgram is set in the environment of the processes that tests start. With it, the test binary is lockbench, so that the
-// program need not be linked a second time.
-const asProgram = "LOCKBENCH_TEST_AS_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main() // exits
-	}
-	// A test here waits for a process nearly all its time.
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
-	var err error
-	if binary, err = os.Executable(); err == nil {
-		err = os.Setenv(asProgram, "1")
-	}
-	if err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { program.Main(m.Run, main) }
 
 // flat returns a text as one line, unfolded.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -70,16 +37,7 @@ func lockbench(t *testing.T, args ...string) (stdout, stderr string, code int) {
 
 func lockbenchEnv(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t), patient(args)...)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, env
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		require.NoError(t, err)
-	}
-	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+	return program.Run(t, env, patient(args)...)
 }
 
 // patient gives the engine of a run more time for each master than its default, which a busy machine

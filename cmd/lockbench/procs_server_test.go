@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/internal/testing/program"
 )
 
 func TestProcessesShareOneContendedName(t *testing.T) {
@@ -36,8 +37,8 @@ func TestProcessesOpenWithTheSameErrors(t *testing.T) {
 func (r *running) worker(t *testing.T) int {
 	t.Helper()
 	i := slices.IndexFunc(r.servers, func(pid int) bool {
-		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return err == nil && program == binary
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return err == nil && exe == program.Path(t)
 	})
 	require.GreaterOrEqual(t, i, 0)
 	return r.servers[i]

@@ -31,13 +31,13 @@ func TestALeastPrivilegedUserRunsALoad(t *testing.T) {
 func TestRunPrintsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	program, err := redisserver.Binary()
+	server, err := redisserver.Binary()
 	require.NoError(t, err)
-	doc, stderr := measured(t, "run --local 3 --duration 1s --warmup 50ms --seed 42", "--server", program)
+	doc, stderr := measured(t, "run --local 3 --duration 1s --warmup 50ms --seed 42", "--server", server)
 	require.Len(t, doc.Results, 1)
 	require.Positive(t, doc.Results[0].ThroughputPerS)
 	require.EqualValues(t, 42, doc.Results[0].Seed)
-	require.Equal(t, []string{program}, doc.Config.Programs, "to repeat it")
+	require.Equal(t, []string{server}, doc.Config.Programs, "to repeat it")
 	require.Contains(t, stderr, "cycles/s", "progress")
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/program"
 )
 
 // terminal opens a terminal of 80 columns. written returns all that came there once its last writer is gone.
@@ -34,7 +36,7 @@ func terminal(t *testing.T) (tty *os.File, written func() string) {
 func runOnTerminal(t *testing.T, args ...string) string {
 	t.Helper()
 	tty, written := terminal(t)
-	cmd := exec.Command(program(t), patient(args)...)
+	cmd := exec.Command(program.Path(t), patient(args)...)
 	cmd.Stderr = tty
 	_ = cmd.Run()
 	return written()

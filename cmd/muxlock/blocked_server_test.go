@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"muxlock/internal/testing/await"
+	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -67,7 +68,7 @@ var blocked = map[string]func(t testing.TB, c *exec.Cmd){
 // startBlocked starts a muxlock with an output that is blocked.
 func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	t.Helper()
-	c := exec.Command(program(t), args...)
+	c := exec.Command(program.Path(t), args...)
 	blocked[output](t, c)
 	return s.launch(t, c)
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,52 +15,27 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
-// binary is this test binary: see program.
-var binary string
-
-// program returns this test binary. A process that a test starts of it is muxlock: see asProgram.
-func program(t testing.TB) string {
-	t.Helper()
-	redistest.NeedProcess(t)
-	return binary
-}
-
-// asProgram is set in the environment of the processes that tests start. With it, the test binary is muxlock, so that the
-// program need not be linked a second time.
-const asProgram = "TEST_AS_PROGRAM" // not a setting: cleanEnv leaves it
-
 func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv(underTestLock) != "":
+	if os.Getenv(underTestLock) != "" {
 		runUnderTestLock() // exits
-	case os.Getenv(asProgram) != "":
-		main() // exits
 	}
-	// Nearly all the time, a test here waits for a process.
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
-	// A process started in the background, or by nohup, ignores signals, and its children inherit that.
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
-		if signal.Ignored(sig) {
-			signal.Notify(make(chan os.Signal, 1), sig)
+	program.Main(func() int {
+		// A process started in the background, or by nohup, ignores signals, and its children inherit that.
+		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+			if signal.Ignored(sig) {
+				signal.Notify(make(chan os.Signal, 1), sig)
+			}
 		}
-	}
-	var err error
-	if binary, err = os.Executable(); err == nil {
-		err = os.Setenv(asProgram, "1")
-	}
-	if err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	if err := stopIdle(); err != nil {
-		panic(err)
-	}
-	os.Exit(code)
+		code := m.Run()
+		if err := stopIdle(); err != nil {
+			panic(err)
+		}
+		return code
+	}, main)
 }
 
 // asks is a --wait that ends when a busy machine, too, has asked the masters.
@@ -151,17 +123,7 @@ func setOf(masters []*redisserver.Server) *set {
 // run runs muxlock to its end. Its arguments are the words of line, and more as they are.
 func (s *set) run(t *testing.T, line string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t), append(strings.Fields(line), more...)...)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, cleanEnv(s.env...)
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		require.NoError(t, err)
-	}
-	require.NotContains(t, log.String(), "goroutine ", "a panic")
-	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+	return program.Run(t, cleanEnv(s.env...), append(strings.Fields(line), more...)...)
 }
 
 // ok is run of what must succeed.
@@ -226,7 +188,7 @@ type job struct {
 // start starts a muxlock and kills it at the end of the test.
 func (s *set) start(t testing.TB, line string, more ...string) *job {
 	t.Helper()
-	return s.launch(t, exec.Command(program(t), append(strings.Fields(line), more...)...))
+	return s.launch(t, exec.Command(program.Path(t), append(strings.Fields(line), more...)...))
 }
 
 // script is start of an exec with a shell script. It returns once the script has written "ready".
