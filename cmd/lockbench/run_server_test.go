@@ -52,6 +52,12 @@ func TestCompareShowsATableWithARawLoadToo(t *testing.T) {
 	require.Contains(t, stdout, "SPEED MEANS NOTHING")
 }
 
+func TestOnlyTheEngineIsOursAndHasNoCaveat(t *testing.T) {
+	m := traits(result.Config{Settings: result.Settings{Impls: []string{"muxlock", "redislock", "raw"}}})
+	require.Equal(t, []bool{true, false, false}, []bool{m["muxlock"].Ours, m["redislock"].Ours, m["raw"].Ours})
+	require.Equal(t, []bool{true, false, false}, []bool{m["muxlock"].Caveat == "", m["redislock"].Caveat == "", m["raw"].Caveat == ""})
+}
+
 func TestARivalThatCannotRunOnTheMastersIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 	t.Parallel()
 	given := strings.Join(append(redistest.Addrs(redistest.Masters(t, 2)), "127.0.0.1:1"), ",")
