@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -41,7 +40,7 @@ func start(t *testing.T, args ...string) *running {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("finds the servers through /proc")
 	}
-	r := &running{cmd: exec.Command(program.Path(t), patient(args)...), tmp: t.TempDir()}
+	r := &running{cmd: exec.Command(redistest.Program(t), patient(args)...), tmp: t.TempDir()}
 	r.cmd.Stdout, r.cmd.Env = &r.stdout, append(os.Environ(), "TMPDIR="+r.tmp)
 	stderr, err := r.cmd.StderrPipe()
 	require.NoError(t, err)
@@ -54,7 +53,7 @@ func start(t *testing.T, args ...string) *running {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, stderr) }()
-	r.servers = program.Children(t, r.cmd.Process.Pid, false)
+	r.servers = redistest.Children(t, r.cmd.Process.Pid, false)
 	return r
 }
 

@@ -20,11 +20,10 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
-func TestMain(m *testing.M) { program.Main(m.Run, main) }
+func TestMain(m *testing.M) { redistest.Main(m.Run, main) }
 
 // flat returns a text as one line, unfolded.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -37,7 +36,7 @@ func lockbench(t *testing.T, args ...string) (stdout, stderr string, code int) {
 
 func lockbenchEnv(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return program.Run(t, env, patient(args)...)
+	return redistest.Run(t, env, patient(args)...)
 }
 
 // patient gives the engine of a run more time for each master than its default, which a busy machine

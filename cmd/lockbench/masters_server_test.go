@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -34,7 +33,7 @@ func TestBadInputOfMastersNamesItsFlagAndStartsNothing(t *testing.T) {
 func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	t.Parallel()
 	redistest.NeedServer(t)
-	cmd := exec.Command(program.Path(t), "masters", "--local", "2", "--fault", "delay:2:30ms")
+	cmd := exec.Command(redistest.Program(t), "masters", "--local", "2", "--fault", "delay:2:30ms")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

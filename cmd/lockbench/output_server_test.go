@@ -12,7 +12,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -65,7 +64,7 @@ func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 	require.NoError(t, err)
 	r.Close()
 	defer w.Close()
-	cmd := exec.Command(program.Path(t), "run", "--local", "3", "--master-timeout", "2s", "--duration", "200ms", "--warmup", "10ms", "-o", "json")
+	cmd := exec.Command(redistest.Program(t), "run", "--local", "3", "--master-timeout", "2s", "--duration", "200ms", "--warmup", "10ms", "-o", "json")
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = w, &stderr, append(os.Environ(), "TMPDIR="+tmp)
 	_ = cmd.Run()

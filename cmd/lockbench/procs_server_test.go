@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/internal/testing/program"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestProcessesShareOneContendedName(t *testing.T) {
@@ -38,7 +38,7 @@ func (r *running) worker(t *testing.T) int {
 	t.Helper()
 	i := slices.IndexFunc(r.servers, func(pid int) bool {
 		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return err == nil && exe == program.Path(t)
+		return err == nil && exe == redistest.Program(t)
 	})
 	require.GreaterOrEqual(t, i, 0)
 	return r.servers[i]

@@ -14,7 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/sizing"
-	"muxlock/internal/testing/program"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestAKeptResultBecomesAPage(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {
 		stdin, err := os.Open(kept)
 		require.NoError(t, err)
 		defer stdin.Close()
-		cmd := exec.Command(program.Path(t), append([]string{"report"}, args...)...)
+		cmd := exec.Command(redistest.Program(t), append([]string{"report"}, args...)...)
 		cmd.Stdin = stdin
 		stderr, err := cmd.CombinedOutput()
 		require.Error(t, err, args)

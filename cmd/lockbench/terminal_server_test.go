@@ -11,7 +11,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/testing/program"
+	"muxlock/internal/testing/redistest"
 )
 
 // terminal opens a terminal of 80 columns. written returns all that came there once its last writer is gone.
@@ -36,7 +36,7 @@ func terminal(t *testing.T) (tty *os.File, written func() string) {
 func runOnTerminal(t *testing.T, args ...string) string {
 	t.Helper()
 	tty, written := terminal(t)
-	cmd := exec.Command(program.Path(t), patient(args)...)
+	cmd := exec.Command(redistest.Program(t), patient(args)...)
 	cmd.Stderr = tty
 	_ = cmd.Run()
 	return written()

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -68,7 +67,7 @@ var blocked = map[string]func(t testing.TB, c *exec.Cmd){
 // startBlocked starts a muxlock with an output that is blocked.
 func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	t.Helper()
-	c := exec.Command(program.Path(t), args...)
+	c := exec.Command(redistest.Program(t), args...)
 	blocked[output](t, c)
 	return s.launch(t, c)
 }

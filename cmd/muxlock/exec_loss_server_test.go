@@ -18,7 +18,6 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -87,7 +86,7 @@ func init() {
 // A zombie stays in the command's process group until somebody waits for it, and signals still reach the group.
 func TestAKilledCommandThatLeavesAZombieIsTheEndOfMuxlock(t *testing.T) {
 	t.Parallel()
-	j, tell := bare.with(firstProcess+"=1").supervised(t, exec.Command(program.Path(t), "300ms", "0s",
+	j, tell := bare.with(firstProcess+"=1").supervised(t, exec.Command(redistest.Program(t), "300ms", "0s",
 		`trap '' TERM; sh -c 'echo $$ ready; exec sleep 100' & while :; do sleep 0.02; done`))
 	tell("lost")
 	j.ends(t, exitLost)

@@ -10,14 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
 // lock starts muxlock lock and waits until it has the lock. Its standard input ends when in is closed.
 func (s *set) lock(t *testing.T, args ...string) (j *job, in io.Closer) {
 	t.Helper()
-	c := exec.Command(program.Path(t), append([]string{"lock"}, args...)...)
+	c := exec.Command(redistest.Program(t), append([]string{"lock"}, args...)...)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
@@ -53,7 +52,7 @@ func TestLockEndsWithAStandardInputThatIsReset(t *testing.T) {
 	require.NoError(t, err)
 	in, err := server.(*net.TCPConn).File()
 	require.NoError(t, err)
-	c := exec.Command(program.Path(t), "lock", "name")
+	c := exec.Command(redistest.Program(t), "lock", "name")
 	c.Stdin = in
 	j := s.launch(t, c)
 	require.NoError(t, in.Close())
@@ -91,7 +90,7 @@ func TestLockSaysThatItIsLost(t *testing.T) {
 func TestAScriptWorksUnderLock(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out && echo "$locked"; "$0" status name; exec 3>&-; wait $!`, program.Path(t))
+	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out && echo "$locked"; "$0" status name; exec 3>&-; wait $!`, redistest.Program(t))
 	script.Dir, script.Env = t.TempDir(), cleanEnv(s.env...)
 	out, err := script.CombinedOutput()
 	require.NoError(t, err, "%s", out)

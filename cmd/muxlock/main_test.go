@@ -15,7 +15,6 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(underTestLock) != "" {
 		runUnderTestLock() // exits
 	}
-	program.Main(func() int {
+	redistest.Main(func() int {
 		// A process started in the background, or by nohup, ignores signals, and its children inherit that.
 		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 			if signal.Ignored(sig) {
@@ -123,7 +122,7 @@ func setOf(masters []*redisserver.Server) *set {
 // run runs muxlock to its end. Its arguments are the words of line, and more as they are.
 func (s *set) run(t *testing.T, line string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return program.Run(t, cleanEnv(s.env...), append(strings.Fields(line), more...)...)
+	return redistest.Run(t, cleanEnv(s.env...), append(strings.Fields(line), more...)...)
 }
 
 // ok is run of what must succeed.
@@ -188,7 +187,7 @@ type job struct {
 // start starts a muxlock and kills it at the end of the test.
 func (s *set) start(t testing.TB, line string, more ...string) *job {
 	t.Helper()
-	return s.launch(t, exec.Command(program.Path(t), append(strings.Fields(line), more...)...))
+	return s.launch(t, exec.Command(redistest.Program(t), append(strings.Fields(line), more...)...))
 }
 
 // script is start of an exec with a shell script. It returns once the script has written "ready".

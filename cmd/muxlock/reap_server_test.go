@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/program"
+	"muxlock/internal/testing/redistest"
 )
 
 // startAsProcess1 starts a muxlock as process 1, whose children orphans become, as in a container.
@@ -22,7 +22,7 @@ func (s *set) startAsProcess1(t *testing.T, args ...string) *job {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	c := exec.Command(program.Path(t), args...)
+	c := exec.Command(redistest.Program(t), args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID}
 	return s.launch(t, c)
 }
@@ -32,7 +32,7 @@ func TestProcess1ReapsOrphansWhileItsCommandRuns(t *testing.T) {
 	s := newSet(t)
 	j := s.startAsProcess1(t, "exec", "name", "--", "sh", "-c", `trap 'exit 5' TERM; for i in 1 2 3 4; do (sh -c 'exit 3' &); done`+forever)
 	j.out.await(t, "ready")
-	await.Equal(t, 1, func() any { return len(program.Children(t, j.Process.Pid, true)) })
+	await.Equal(t, 1, func() any { return len(redistest.Children(t, j.Process.Pid, true)) })
 	j.ends(t, 5, syscall.SIGTERM)
 }
 
@@ -46,9 +46,9 @@ func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
 	out, err := exec.Command("nsenter", "-t", strconv.Itoa(j.Process.Pid), "-p", "sh", "-c", "sleep 300 >/dev/null 2>&1 &").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var orphans []int
-	await.Within(t, limit, func() bool { orphans = program.Children(t, j.Process.Pid, true); return len(orphans) == 1 })
+	await.Within(t, limit, func() bool { orphans = redistest.Children(t, j.Process.Pid, true); return len(orphans) == 1 })
 	require.NoError(t, syscall.Kill(orphans[0], syscall.SIGKILL))
-	await.Equal(t, 0, func() any { return len(program.Children(t, j.Process.Pid, true)) })
+	await.Equal(t, 0, func() any { return len(redistest.Children(t, j.Process.Pid, true)) })
 	require.NoError(t, lock.Release(t.Context()))
 	j.ends(t, 7)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -25,7 +24,7 @@ func TestIgnoredSignalsStayIgnoredForMuxlockAndItsCommand(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	lock := s.hold(t, "name")
-	j := s.launch(t, exec.Command("sh", "-c", `trap '' INT QUIT HUP; exec "$0" "$@"`, program.Path(t),
+	j := s.launch(t, exec.Command("sh", "-c", `trap '' INT QUIT HUP; exec "$0" "$@"`, redistest.Program(t),
 		"exec", "name", "--", "sh", "-c", `kill -INT $$; kill -QUIT $$; kill -HUP $$`+forever))
 	s.awaitLine(t, "name", 1)
 	j.signal(t, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
@@ -41,7 +40,7 @@ func TestASIGTSTPWithoutATerminalStopsTheCommandToo(t *testing.T) {
 	s := newSet(t)
 	// The shell forks nothing after its output: were its child stopped between vfork and exec, the shell itself would be in
 	// state D.
-	j := s.launch(t, exec.Command("sh", "-c", `timeout 1000 "$0" "$@"; exit $?`, program.Path(t),
+	j := s.launch(t, exec.Command("sh", "-c", `timeout 1000 "$0" "$@"; exit $?`, redistest.Program(t),
 		"exec", "--ttl", "30s", "name", "--", "sh", "-c", `trap 'exit 5' TERM; sleep 300 & echo $$ $PPID.; wait`))
 	command, muxlock := j.pids(t)
 	t.Cleanup(func() { syscall.Kill(muxlock, syscall.SIGKILL) })
@@ -75,7 +74,7 @@ func TestSignalsOfTheTerminalThatWereIgnoredStayIgnoredForTheCommand(t *testing.
 		`exec "$0" exec name -- sh -c 'trap "" PIPE; exec "$0" "$@"' "$@"`:           {syscall.SIGPIPE}, // from the help
 		`trap '' PIPE; exec "$0" exec name -- sh -c 'kill -PIPE $$; "$0" "$@"' "$@"`: nil,               // Go has overwritten it: the help's line is needed
 	} {
-		j := s.launch(t, exec.Command("sh", "-c", line, program.Path(t), "grep", "SigIgn", "/proc/self/status"))
+		j := s.launch(t, exec.Command("sh", "-c", line, redistest.Program(t), "grep", "SigIgn", "/proc/self/status"))
 		code := j.code(t)
 		if strings.Contains(line, "kill") {
 			require.Equal(t, exitSignal+int(syscall.SIGPIPE), code, j.log)

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/program"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -25,7 +24,7 @@ import (
 // write there.
 func (s *set) onTerminal(t *testing.T, args ...string) (j *job, terminal *os.File) {
 	t.Helper()
-	return s.runOnTerminal(t, exec.Command(program.Path(t), args...))
+	return s.runOnTerminal(t, exec.Command(redistest.Program(t), args...))
 }
 
 // underShell starts a shell with job control that starts muxlock in the foreground of the returned terminal. The shell
@@ -33,7 +32,7 @@ func (s *set) onTerminal(t *testing.T, args ...string) (j *job, terminal *os.Fil
 func (s *set) underShell(t *testing.T, args ...string) (shell *job, terminal *os.File) {
 	t.Helper()
 	const script = `"$0" "$@"; while echo "shell: $?"; read -r line; do fg; done`
-	return s.runOnTerminal(t, exec.Command("sh", append([]string{"-mc", script, program.Path(t)}, args...)...))
+	return s.runOnTerminal(t, exec.Command("sh", append([]string{"-mc", script, redistest.Program(t)}, args...)...))
 }
 
 func (s *set) runOnTerminal(t *testing.T, c *exec.Cmd) (j *job, terminal *os.File) {
@@ -158,7 +157,7 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 				t.Skip("needs root")
 			}
 			s := newSet(t)
-			c := exec.Command(program.Path(t), "exec", "name", "--", "sh", "-c", `trap 'echo asked' TSTP; trap 'echo continued' CONT; trap 'exit 5' TERM; echo ready; while :; do sleep 0.02; done`)
+			c := exec.Command(redistest.Program(t), "exec", "name", "--", "sh", "-c", `trap 'echo asked' TSTP; trap 'echo continued' CONT; trap 'exit 5' TERM; echo ready; while :; do sleep 0.02; done`)
 			c.SysProcAttr = attr
 			j, terminal := s.runOnTerminal(t, c)
 			j.out.await(t, "ready")
@@ -175,7 +174,7 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 func TestLockIsNotStoppedInTheBackgroundOfATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	shell, _ := s.runOnTerminal(t, exec.Command("sh", "-mc", `"$0" lock name & echo "pid $!."; wait $!; echo "shell: $?"`, program.Path(t)))
+	shell, _ := s.runOnTerminal(t, exec.Command("sh", "-mc", `"$0" lock name & echo "pid $!."; wait $!; echo "shell: $?"`, redistest.Program(t)))
 	shell.out.await(t, "locked name")
 	shell.out.await(t, ".")
 	_, after, _ := strings.Cut(shell.out.String(), "pid ")

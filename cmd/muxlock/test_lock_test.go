@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/internal/testing/program"
+	"muxlock/internal/testing/redistest"
 	"muxlock/internal/usage"
 )
 
@@ -97,7 +97,7 @@ func (l *testLock) Release(context.Context) error { return l.Err() }
 // supervised starts a command under a lock of the test, and returns what tells the lock. It waits for the command's "ready".
 func supervised(t *testing.T, grace, hold time.Duration, script string, args ...string) (j *job, tell func(string)) {
 	t.Helper()
-	return bare.supervised(t, exec.Command(program.Path(t), append([]string{grace.String(), hold.String(), script}, args...)...))
+	return bare.supervised(t, exec.Command(redistest.Program(t), append([]string{grace.String(), hold.String(), script}, args...)...))
 }
 
 func (s *set) supervised(t *testing.T, c *exec.Cmd) (j *job, tell func(string)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/limits"
-	"muxlock/internal/testing/program"
+	"muxlock/internal/testing/redistest"
 	"muxlock/internal/usage"
 )
 
@@ -244,7 +244,7 @@ func TestVariablesOfExecAndKubernetesAreNoMistakes(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
 	const inner = `"$0" exec --ttl 4s --fence-env MUXLOCK_MAXTTL b -- sh -c 'echo $MUXLOCK_PREFX $MUXLOCK_MAXTTL; "$0" status -o json b >/dev/null' "$0"`
-	stdout, stderr, code := s.run(t, "exec --ttl 4s --fence-env MUXLOCK_PREFX a -- sh -c", inner, program.Path(t))
+	stdout, stderr, code := s.run(t, "exec --ttl 4s --fence-env MUXLOCK_PREFX a -- sh -c", inner, redistest.Program(t))
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	require.Len(t, strings.Fields(stdout), 2)
@@ -287,7 +287,7 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	defer full.Close()
 	s := newSet(t)
 	for _, line := range []string{"", "--help", "help ls", "masters", "version", "--version", "completion bash", "exec --help", "lock name"} {
-		c := exec.Command(program.Path(t), strings.Fields(line)...)
+		c := exec.Command(redistest.Program(t), strings.Fields(line)...)
 		c.Stdout = full
 		j := s.launch(t, c)
 		j.ends(t, exitOfMistake(line, exitRun))

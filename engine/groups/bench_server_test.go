@@ -12,7 +12,6 @@ import (
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
-	"muxlock/internal/testing/cost"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -39,7 +38,7 @@ func BenchmarkBesideEngine(b *testing.B) {
 	names := []string{"engine", "again", "group"}
 	for _, c := range []struct{ workers, cycles int }{{1, 1000}, {64, 300}} {
 		b.Run(fmt.Sprintf("workers=%d", c.workers), func(b *testing.B) {
-			seen := make(map[string][]cost.Cost)
+			seen := make(map[string][]redistest.Cost)
 			for range b.N {
 				for _, i := range rand.Perm(len(names)) {
 					seen[names[i]] = append(seen[names[i]], measure(b, ways[names[i]], servers, c.workers, c.cycles))
@@ -90,8 +89,8 @@ func BenchmarkMastersOfGroups(b *testing.B) {
 }
 
 // measure has workers acquire and release names of their own.
-func measure(b *testing.B, locks *engine.Engine, servers []*redisserver.Server, workers, n int) cost.Cost {
-	return cost.Of(b, servers, workers, n, func(worker int) func() error {
+func measure(b *testing.B, locks *engine.Engine, servers []*redisserver.Server, workers, n int) redistest.Cost {
+	return redistest.CostOf(b, servers, workers, n, func(worker int) func() error {
 		return func() error {
 			lock, err := locks.Acquire(context.Background(), fmt.Sprint("bench/", worker), 0)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"muxlock/engine"
-	"muxlock/internal/testing/cost"
+	"muxlock/internal/testing/redistest"
 )
 
 const lease = 8 * time.Second
@@ -68,13 +68,13 @@ func BenchmarkShimBesideEngine(b *testing.B) {
 	for _, c := range []struct{ workers, cycles int }{{1, 1000}, {64, 250}} {
 		b.Run(fmt.Sprintf("masters=5/workers=%d", c.workers), func(b *testing.B) {
 			e := open(b)
-			measure := func(name string) cost.Cost {
-				return cost.Of(b, five(b), c.workers, c.cycles, func(i int) func() error {
+			measure := func(name string) redistest.Cost {
+				return redistest.CostOf(b, five(b), c.workers, c.cycles, func(i int) func() error {
 					return ways[name](b.Context(), e, New(e), fmt.Sprint("bench/", i))
 				})
 			}
 			measure("engine")
-			seen := make(map[string][]cost.Cost)
+			seen := make(map[string][]redistest.Cost)
 			for range b.N {
 				for _, i := range rand.Perm(len(names)) {
 					name := names[i]
@@ -82,13 +82,15 @@ func BenchmarkShimBesideEngine(b *testing.B) {
 				}
 			}
 			for _, name := range names {
-				b.ReportMetric(quartiles(seen[name], nil, func(c, _ cost.Cost) float64 { return c.Allocs })[1], name+"-allocs/op")
+				b.ReportMetric(quartiles(seen[name], nil, func(c, _ redistest.Cost) float64 { return c.Allocs })[1], name+"-allocs/op")
 				if name == "engine" {
 					continue
 				}
-				for kind, ratio := range map[string]func(own, engine cost.Cost) float64{
-					"time": func(own, engine cost.Cost) float64 { return own.Time / engine.Time },
-					"cpu":  func(own, engine cost.Cost) float64 { return (own.Own + own.Masters) / (engine.Own + engine.Masters) },
+				for kind, ratio := range map[string]func(own, engine redistest.Cost) float64{
+					"time": func(own, engine redistest.Cost) float64 { return own.Time / engine.Time },
+					"cpu": func(own, engine redistest.Cost) float64 {
+						return (own.Own + own.Masters) / (engine.Own + engine.Masters)
+					},
 				} {
 					for i, q := range quartiles(seen[name], seen["engine"], ratio) {
 						b.ReportMetric(q, fmt.Sprintf("%s-%s-q%d", name, kind, i+1))
@@ -100,10 +102,10 @@ func BenchmarkShimBesideEngine(b *testing.B) {
 }
 
 // quartiles are of a figure of each turn. The figure may compare the turn with the engine's.
-func quartiles(own, engine []cost.Cost, figure func(own, engine cost.Cost) float64) (q [3]float64) {
+func quartiles(own, engine []redistest.Cost, figure func(own, engine redistest.Cost) float64) (q [3]float64) {
 	var all []float64
 	for i := range own {
-		var beside cost.Cost
+		var beside redistest.Cost
 		if engine != nil {
 			beside = engine[i]
 		}

@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package cost measures what a cycle of a lock takes.
-package cost
+package redistest
 
 import (
 	"runtime"
@@ -15,14 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/testing/redistest"
 )
 
 // A Cost is what one cycle takes, in seconds: time, CPU time of this process, of all masters and of the busiest one.
 type Cost struct{ Time, Own, Masters, Busiest, Allocs float64 }
 
-// Of has workers make so many cycles each. make returns the cycle of a worker.
-func Of(t testing.TB, servers []*redisserver.Server, workers, n int, make func(worker int) (cycle func() error)) (c Cost) {
+// CostOf has workers make so many cycles each. make returns the cycle of a worker.
+func CostOf(t testing.TB, servers []*redisserver.Server, workers, n int, make func(worker int) (cycle func() error)) (c Cost) {
 	t.Helper()
 	var all sync.WaitGroup
 	var before, after runtime.MemStats
@@ -61,7 +59,7 @@ func cpuOf(t testing.TB, servers []*redisserver.Server) (all []float64) {
 	t.Helper()
 	for _, s := range servers {
 		seconds := 0.0
-		for line := range strings.Lines(redistest.Command(t, s, "INFO", "cpu").(string)) {
+		for line := range strings.Lines(Command(t, s, "INFO", "cpu").(string)) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 			if name == "used_cpu_user" || name == "used_cpu_sys" {
 				used, err := strconv.ParseFloat(value, 64)

@@ -1,5 +1,4 @@
-// Package program has a test binary be the program that it tests, so that the program need not be linked a second time.
-package program
+package redistest
 
 import (
 	"bytes"
@@ -16,8 +15,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/testing/redistest"
 )
 
 // as is set in the environment of the processes that tests start.
@@ -25,7 +22,7 @@ const as = "TEST_AS_PROGRAM"
 
 var binary string
 
-// Main runs tests, or, in a process that a test has started, main. It exits.
+// Main runs tests, or, in a process that a test has started, main. It exits. So a program need not be linked a second time.
 func Main(tests func() int, main func()) {
 	if os.Getenv(as) != "" {
 		main() // exits
@@ -41,10 +38,10 @@ func Main(tests func() int, main func()) {
 	os.Exit(tests())
 }
 
-// Path returns this test binary. A process that a test starts of it is the program.
-func Path(t testing.TB) string {
+// Program returns this test binary. A process that a test starts of it is the program that it tests: see Main.
+func Program(t testing.TB) string {
 	t.Helper()
-	redistest.NeedProcess(t)
+	NeedProcess(t)
 	return binary
 }
 
@@ -53,7 +50,7 @@ func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, cod
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, Path(t), args...)
+	cmd := exec.CommandContext(ctx, Program(t), args...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, env
 	err := cmd.Run()
