@@ -15,6 +15,7 @@ require (
 )
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/valyala/fastrand v1.1.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
