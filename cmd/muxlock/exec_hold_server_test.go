@@ -64,7 +64,7 @@ func TestASignalEndsTheHoldingOnAndTheLeaseRunsOutByItself(t *testing.T) {
 func TestALossWhileTheLockIsHeldOnIsSaid(t *testing.T) {
 	t.Parallel()
 	j, tell := supervised(t, time.Minute, time.Hour, `echo $$ ready`)
-	awaitGone(t, j.pid(t))
+	j.out.await(t, heldOn)
 	tell("lost")
 	j.ends(t, exitLost)
 	require.Contains(t, j.log.String(), `"name" was lost after the command, which ended with exit status 0`)

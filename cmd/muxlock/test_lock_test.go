@@ -47,7 +47,11 @@ type testLock struct {
 	warn func() // nil before WarnBefore
 	err  error  // set when it is lost
 	done chan struct{}
+	asks int // for done: once for the command, and again when the command has ended
 }
+
+// heldOn is written when the command has ended, and the lock is held on.
+const heldOn = "held on"
 
 func newTestLock() *testLock {
 	return &testLock{end: time.Now().Add(time.Hour), done: make(chan struct{})}
@@ -88,8 +92,16 @@ func (l *testLock) WarnBefore(_ time.Duration, fn func()) error {
 	return nil
 }
 
+func (l *testLock) Done() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asks++; l.asks == 2 {
+		fmt.Println(heldOn)
+	}
+	return l.done
+}
+
 func (l *testLock) Valid() bool                   { return l.Err() == nil }
-func (l *testLock) Done() <-chan struct{}         { return l.done }
 func (l *testLock) HeldOn() (masters, total int)  { return 1, 3 }
 func (l *testLock) KeepAlive(time.Duration) error { return nil }
 func (l *testLock) Release(context.Context) error { return l.Err() }
