@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -13,10 +14,10 @@ const (
 	entriesOf = "__muxlock__:w:a"
 )
 
-// joins has a token join the line.
-func (m testMaster) joins(token string) {
+// wait has a token join the line, or, with age "", stay there.
+func (m testMaster) wait(token, age string) string {
 	m.t.Helper()
-	m.text("EVALSHA", Wait.SHA1, "3", "a", lineOf, entriesOf, token, "7", "50000", "60000", "c", "-", "0", "", "90000")
+	return m.text("EVALSHA", Wait.SHA1, "3", "a", lineOf, entriesOf, token, "7", "50000", "60000", "c", "-", age, "", "90000")
 }
 
 // pass passes a lock on without fencing.
@@ -47,7 +48,7 @@ func TestNothingKeepsAPassFromDeletingTheKey(t *testing.T) {
 	for _, denied := range []string{"-zrange", "-zrem", "-hget", "-hdel", "-time", "-publish", "-set"} {
 		m.text("FLUSHALL")
 		m.text("SET", "a", "t0", "PX", "70000")
-		m.joins("t1")
+		m.wait("t1", "0")
 		whole := m.without(denied)
 		m.pass("t0", "p")
 		whole()
@@ -70,12 +71,30 @@ func TestNothingKeepsAPassFromDeletingTheKey(t *testing.T) {
 	}
 }
 
+// Their processes are stopped: their connections hear, and nobody there asks.
+func TestWhoHasNotAskedForLongIsPassedOverThoughItHears(t *testing.T) {
+	m := newMaster(t)
+	heard := m.hear("c")
+	clock, err := m.do("TIME").AsStrSlice()
+	require.NoError(t, err)
+	seconds, _ := strconv.Atoi(clock[0])
+	m.text("SET", "a", "t0")
+	for token, age := range map[string]string{"t1": "90000", "t2": "80000"} {
+		m.wait(token, age)
+		m.number("HSET", entriesOf, token, "7 "+strconv.Itoa(seconds-40)+"000 30000 50000 c - ")
+	}
+	m.wait("t3", "0")
+	m.number("DEL", "a")
+	require.Equal(t, "g\n0\n-\n-", m.wait("t3", ""))
+	require.Empty(t, heard)
+}
+
 func TestHundredThousandStaleEntriesCostAFewEach(t *testing.T) {
 	m := newMaster(t)
 	heard := m.hear("c")
 	m.number("EVAL", "for i = 1, 100000 do redis.call('ZADD', KEYS[1], i, 'x' .. i) redis.call('HSET', KEYS[2], 'x' .. i, 'nonsense') end return 1", "2", lineOf, entriesOf)
 	m.text("SET", "a", "t0", "PX", "70000")
-	m.joins("t1")
+	m.wait("t1", "0")
 	require.EqualValues(t, 100_001-8, m.number("ZCARD", lineOf))
 	require.EqualValues(t, 2, m.pass("t0", "p", "t1"))
 	require.Equal(t, "g\nt1", (<-heard)[:4])

@@ -5,7 +5,7 @@ var lua = []fault{
 	{
 		what: "who is first in line counts as awake whenever it asked", file: "scripts/wait.lua",
 		old: "return age and age >= 0 and age <= stale + 0 and (", new: "return age and (",
-		tests: "internal/redisfake TestFakeKeepsALineAsAServerDoes",
+		tests: "scripts TestWhoHasNotAskedForLongIsPassedOverThoughItHears",
 	},
 	{
 		what: "a release deletes another's lock", file: "scripts/release.lua",
