@@ -26,21 +26,28 @@ func TestCloseEndsAllWaits(t *testing.T) {
 		kept := mustAcquire(t, e, "kept", 0)
 		require.NoError(t, kept.KeepAlive(0))
 		s.set(func() { s.keys["other"] = scriptedKey{token: "another's", ends: time.Now().Add(time.Hour)} })
-		errs := make(chan error, 3)
-		go func() {
-			_, err := e.Acquire(t.Context(), "other", 0) // contends
-			errs <- err
-		}()
-		go func() {
-			_, err := e.Acquire(t.Context(), "other", 0) // waits behind it, or the other way round
-			errs <- err
-		}()
-		go func() {
-			errs <- e.Do(t.Context(), "done", 0, func(ctx context.Context) error {
-				<-ctx.Done()
-				return context.Cause(ctx)
-			})
-		}()
+		s.holdSlots("jobs", time.Hour, 0)
+		permit := mustPermit(t, e, "jobs", 2)
+		waits := []func() error{
+			func() error {
+				return e.Do(t.Context(), "done", 0, func(ctx context.Context) error {
+					<-ctx.Done()
+					return context.Cause(ctx)
+				})
+			},
+		}
+		for range 2 { // one contends, and one waits behind it
+			waits = append(waits,
+				func() error { _, err := e.Acquire(t.Context(), "other", 0); return err },
+				func() error { _, err := e.AcquireAll(t.Context(), []string{"other", "free"}, 0); return err },
+				func() error { _, err := e.AcquireAll(t.Context(), []string{"kept", "free"}, 0); return err },
+				func() error { _, err := e.AcquirePermit(t.Context(), "jobs", 2, 0); return err },
+			)
+		}
+		errs := make(chan error, len(waits))
+		for _, wait := range waits {
+			go func() { errs <- wait() }()
+		}
 		waiting := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 		time.Sleep(time.Second)
 		asking := make(chan error, 1)
@@ -66,7 +73,7 @@ func TestCloseEndsAllWaits(t *testing.T) {
 			require.ErrorIs(t, <-errs, ErrClosed)
 		}
 		require.ErrorIs(t, <-asking, ErrClosed)
-		for _, l := range []*Lock{lock, kept} {
+		for _, l := range []*Lock{lock, kept, permit} {
 			require.ErrorIs(t, l.Err(), ErrLost)
 			require.ErrorIs(t, l.Err(), ErrClosed)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,19 +38,6 @@ func TestExtendsOfOneLeaseAreAskedForOneAtATime(t *testing.T) {
 		require.Equal(t, 1+2, s.requests(), "all that came later share one")
 		require.Less(t, time.Since(begin), 200*time.Millisecond)
 		require.GreaterOrEqual(t, lock.Until().Sub(begin), redlock.Validity(20*time.Second, 0, redlock.DefaultDrift))
-	})
-}
-
-func TestExtendThatAsksForNoMoreThanTheOneUnderWaySharesItsOutcome(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		lock := mustAcquire(t, e, "name", 0)
-		s.set(func() { s.delay = 100 * time.Millisecond })
-		first, begin := extending(t.Context(), lock, 25*time.Second), time.Now()
-		second := extending(t.Context(), lock, 20*time.Second)
-		require.NoError(t, <-first)
-		require.NoError(t, <-second)
-		require.Equal(t, 100*time.Millisecond, time.Since(begin))
-		require.Equal(t, 1, s.count(pipeline.Extend))
 	})
 }
 
@@ -106,24 +94,27 @@ func TestHolderWhoExtendsWhenWarnedIsWarnedAgain(t *testing.T) {
 }
 
 func TestWhatIsConfirmedAfterTheEndOfValidityIsUndone(t *testing.T) {
-	for name, extend := range map[string]func(l *Lock){
-		"extend": func(l *Lock) { _ = l.Extend(context.Background(), 20*time.Second) },
-		"extend, caller gone": func(l *Lock) {
+	for name, extend := range map[string]func(l *Lock) error{
+		"extend": func(l *Lock) error { return l.Extend(context.Background(), 20*time.Second) },
+		"extend, caller gone": func(l *Lock) error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			defer cancel()
-			_ = l.Extend(ctx, 20*time.Second)
+			return l.Extend(ctx, 20*time.Second)
 		},
-		"renewal": func(l *Lock) { _ = l.KeepAlive(0) },
+		"renewal": func(l *Lock) error { return l.KeepAlive(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
 				time.Sleep(time.Until(lock.Until()) - 50*time.Millisecond)
 				s.set(func() { s.delay = 150 * time.Millisecond })
-				extend(lock)
-				<-lock.Done()
-				time.Sleep(50 * time.Millisecond)
+				begin := time.Now()
+				err := extend(lock)
+				time.Sleep(time.Until(begin.Add(200 * time.Millisecond)))
 				require.Equal(t, []string{"name"}, s.locked(), "the masters extended")
+				require.ErrorIs(t, errors.Join(err, lock.Err()), ErrLost)
+				require.ErrorIs(t, lock.Err(), ErrExpired)
+				require.Zero(t, e.Stats().Renewed)
 				time.Sleep(300 * time.Millisecond)
 				require.Empty(t, s.locked())
 			})
@@ -185,16 +176,5 @@ func TestExtendForLongerThatFailsLeavesTheRenewalsAsOftenAsTheyWere(t *testing.T
 		s.set(func() { s.away = false })
 		time.Sleep(5 * time.Second)
 		require.NoError(t, lock.Err())
-	})
-}
-
-func TestExtendMovesTheTimerBehindDone(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
-		lock := mustAcquire(t, e, "name", time.Second)
-		done, old := lock.Done(), lock.Until()
-		require.NoError(t, lock.Extend(t.Context(), 5*time.Second))
-		require.Greater(t, lock.Until().Sub(old), 3*time.Second)
-		<-done
-		require.Zero(t, time.Until(lock.Until()))
 	})
 }

@@ -51,6 +51,8 @@ func TestHandleOfBeforeReachesNobody(t *testing.T) {
 		held, cancel := old.Context(t.Context())
 		defer cancel()
 		done := old.Done()
+		require.NoError(t, old.KeepAlive(0))
+		require.NoError(t, old.WarnBefore(9*time.Second, func() { t.Error("warned") }))
 		waiting := goAcquire(t.Context(), e, 0)
 		require.NoError(t, old.Release(t.Context()))
 		lock := requireGot(t, waiting)
@@ -77,20 +79,6 @@ func TestHandleOfBeforeReachesNobody(t *testing.T) {
 		require.Equal(t, 1, s.requests(), "the old holder's wish to keep it alive is gone too")
 		require.NoError(t, lock.Release(t.Context()))
 		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestKeepAliveEndsWithTheHolderWhoAskedForIt(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		old := mustAcquire(t, e, "name", 0)
-		require.NoError(t, old.KeepAlive(0))
-		require.NoError(t, old.WarnBefore(9*time.Second, func() { t.Error("warned") }))
-		waiting := goAcquire(t.Context(), e, 0)
-		require.NoError(t, old.Release(t.Context()))
-		lock := requireGot(t, waiting)
-		<-lock.Done()
-		require.ErrorIs(t, lock.Err(), ErrExpired)
-		require.Zero(t, s.count(pipeline.Extend))
 	})
 }
 
@@ -206,20 +194,6 @@ func TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing(t *testing.
 		require.ErrorIs(t, (<-waiting).err, context.Canceled)
 		requireNothingLeft(t, e, s)
 	}, handOver(time.Minute))
-}
-
-func TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		old := mustAcquire(t, e, "name", 0)
-		waiting := goAcquire(t.Context(), e, 15*time.Second)
-		require.NoError(t, old.Release(t.Context()))
-		lock := requireGot(t, waiting)
-		require.NoError(t, lock.KeepAlive(0))
-		time.Sleep(8 * time.Second)
-		require.Equal(t, 2, s.count(pipeline.Extend), "at half of what is asked for, and a third later")
-		requests, _ := s.history()
-		require.Equal(t, 15*time.Second, requests[2].TTL)
-	})
 }
 
 func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {

@@ -144,28 +144,6 @@ func TestKeptLocksOutlastTheLossOfEveryMaster(t *testing.T) {
 	}
 }
 
-func TestALeaderOutlastsTheRestartOfEveryMaster(t *testing.T) {
-	overRoll(t, 3, false, func(t *testing.T, r *roll) {
-		e := r.open(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		terms := make(chan struct{}, 10)
-		go func() {
-			_ = e.Lead(ctx, "leader", 0, func(ctx context.Context, _ *Lock) error {
-				terms <- struct{}{}
-				<-ctx.Done()
-				return context.Cause(ctx)
-			})
-		}()
-		<-terms
-		for range 3 {
-			r.restartEach(func() { time.Sleep(500 * time.Millisecond) })
-		}
-		require.Empty(t, terms)
-		cancel()
-		synctest.Wait()
-	})
-}
-
 // keeping is a kept lock that all masters have.
 func (r *roll) keeping(t *testing.T, e *Engine) *Lock {
 	lock, err := e.Acquire(t.Context(), "lock", 0)

@@ -68,15 +68,6 @@ func TestReleaseWithoutAContextReleases(t *testing.T) {
 	})
 }
 
-func TestDoWithoutAFunctionIsInvalidBeforeAnythingIsSent(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		var err error
-		require.NotPanics(t, func() { err = e.Do(t.Context(), "name", 0, nil) })
-		require.ErrorIs(t, err, ErrInvalid)
-		require.Zero(t, s.requests())
-	})
-}
-
 func TestLocksAreNotReentrant(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		require.NoError(t, e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
@@ -90,18 +81,6 @@ func TestLocksAreNotReentrant(t *testing.T) {
 			require.ErrorIs(t, e.Lead(ctx, "name", 0, never), context.DeadlineExceeded)
 			return nil
 		}))
-		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestDoKeepsTheLockAliveWhileTheFunctionRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
-			time.Sleep(time.Minute)
-			return ctx.Err()
-		})
-		require.NoError(t, err)
-		require.Greater(t, s.count(pipeline.Extend), 15)
 		requireNothingLeft(t, e, s)
 	})
 }
@@ -165,8 +144,15 @@ func TestDoReleasesHoweverItEnds(t *testing.T) {
 		require.PanicsWithValue(t, "oops", func() {
 			_ = e.Do(t.Context(), "name", 0, func(context.Context) error { panic("oops") })
 		})
+		require.PanicsWithValue(t, "oops", func() {
+			_ = e.Lead(t.Context(), "name", 0, func(context.Context, *Lock) error { panic("oops") })
+		})
+		require.Equal(t, s.count(pipeline.Acquire), s.count(pipeline.Release))
 		own := errors.New("the function's own")
+		before := s.requests()
 		require.ErrorIs(t, e.TryDo(t.Context(), "name", 0, nil), ErrInvalid)
+		require.ErrorIs(t, e.Do(t.Context(), "name", 0, nil), ErrInvalid)
+		require.Equal(t, before, s.requests())
 		require.ErrorIs(t, e.TryDo(t.Context(), "name", 0, func(ctx context.Context) error {
 			require.ErrorIs(t, e.TryDo(ctx, "name", 0, func(context.Context) error { panic("not held twice") }), ErrTaken)
 			return own

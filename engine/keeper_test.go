@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -75,32 +74,6 @@ func TestRenewalsThatAreDueAtAboutTheSameTimeAreSentTogether(t *testing.T) {
 	})
 }
 
-func TestKeepAliveEndsAtItsBoundAndTheLeaseRunsOut(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		lock := mustAcquire(t, e, "name", 0)
-		require.NoError(t, lock.KeepAlive(5*time.Second))
-		begin := time.Now()
-		time.Sleep(5 * time.Second)
-		require.True(t, lock.Valid())
-		requireLostAt(t, lock, begin.Add(third+redlock.Validity(lease10, 0, redlock.DefaultDrift)), ErrExpired)
-		require.NotErrorIs(t, lock.Err(), ErrNoQuorum)
-		require.Equal(t, 1, s.count(pipeline.Extend))
-	})
-}
-
-func TestSecondKeepAliveReplacesTheBound(t *testing.T) {
-	for _, second := range []time.Duration{0, 4 * time.Second} {
-		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-			lock := mustAcquire(t, e, "name", 0)
-			require.NoError(t, lock.KeepAlive(4*time.Second-second))
-			time.Sleep(time.Second)
-			require.NoError(t, lock.KeepAlive(second))
-			time.Sleep(time.Minute)
-			require.Equal(t, second == 0, lock.Valid())
-		})
-	}
-}
-
 func TestKeepAliveOfALockThatIsNotHeldOrWithABadBound(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
@@ -139,44 +112,6 @@ func TestReleaseEndsRenewals(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestConfirmationAfterTheEndDoesNotBringTheLockBack(t *testing.T) {
-	for name, extend := range map[string]func(l *Lock) error{
-		"extend":  func(l *Lock) error { return l.Extend(context.Background(), 20*time.Second) },
-		"renewal": func(l *Lock) error { return l.KeepAlive(0) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-				lock := mustAcquire(t, e, "name", 0)
-				time.Sleep(time.Until(lock.Until()) - 50*time.Millisecond)
-				s.set(func() { s.delay = 150 * time.Millisecond })
-				begin := time.Now()
-				err := extend(lock)
-				time.Sleep(time.Until(begin.Add(200 * time.Millisecond)))
-				require.Equal(t, []string{"name"}, s.locked(), "the masters extended")
-				require.ErrorIs(t, errors.Join(err, lock.Err()), ErrLost)
-				require.ErrorIs(t, lock.Err(), ErrExpired)
-				require.Zero(t, e.Stats().Renewed)
-			})
-		})
-	}
-}
-
-func TestLockSurvivesMastersThatAreAwayForLessThanItsValidity(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		lock := keptAlive(t, e)
-		time.Sleep(time.Second)
-		s.set(func() { s.away = true })
-		time.Sleep(8500 * time.Millisecond)
-		s.set(func() { s.away = false })
-		require.Greater(t, e.Stats().RenewalsFailed, uint64(10))
-		require.Zero(t, e.Stats().Renewed)
-		time.Sleep(time.Minute)
-		require.True(t, lock.Valid())
-		require.Positive(t, e.Stats().Renewed)
-		require.Zero(t, e.Stats().Lost)
-	})
 }
 
 func TestLockIsLostAtTheEndOfValidityWhenMastersStayAway(t *testing.T) {

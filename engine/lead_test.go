@@ -252,16 +252,6 @@ func TestEndOfTheContextEndsACampaignAndAPause(t *testing.T) {
 	})
 }
 
-func TestLockIsReleasedWhenTheLeaderPanics(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		require.PanicsWithValue(t, "oops", func() {
-			_ = e.Lead(t.Context(), "name", 0, func(context.Context, *Lock) error { panic("oops") })
-		})
-		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release}, s.ops())
-		requireNothingLeft(t, e, s)
-	})
-}
-
 func TestLeadRefusesBadArgumentsBeforeAnythingIsSent(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		require.ErrorIs(t, e.Lead(t.Context(), "", 0, never), ErrInvalid)

@@ -109,27 +109,29 @@ func TestOneOfManyThatGetsNoLockLetsTheNextContend(t *testing.T) {
 }
 
 func TestManyFencingTokensAreRaisedTogether(t *testing.T) {
-	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
-		const delay = 500 * time.Millisecond
-		names := numbered("name", 20)
-		f.spread(names[:10], delay)
-		begun := time.Now()
-		results := f.e.AcquireMany(t.Context(), names, 10*time.Second)
-		require.Equal(t, 2*delay, time.Since(begun))
-		require.EqualValues(t, 10, f.e.Stats().FencesRaised)
-		before := make(map[string]uint64)
-		for i, r := range results {
-			require.NoError(t, r.Err)
-			require.NotZero(t, r.Lock.Fence())
-			before[names[i]] = r.Lock.Fence()
-		}
-		require.Nil(t, f.e.ReleaseMany(t.Context(), locksOf(results)))
-		for i, r := range f.e.AcquireMany(t.Context(), names, 10*time.Second) {
-			require.NoError(t, r.Err)
-			require.Greater(t, r.Lock.Fence(), before[names[i]])
-			require.NoError(t, r.Lock.Release(t.Context()))
-		}
-	})
+	for _, set := range []bool{false, true} {
+		overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
+			const delay = 500 * time.Millisecond
+			names := numbered("name", 20)
+			acquire := func() []*Lock {
+				if set {
+					return mustAcquireAll(t, f.e, names...).Locks()
+				}
+				return locksOf(f.e.AcquireMany(t.Context(), names, 0))
+			}
+			f.spread(names[:10], delay)
+			begun := time.Now()
+			first := acquire()
+			require.Equal(t, 2*delay, time.Since(begun))
+			require.EqualValues(t, 10, f.e.Stats().FencesRaised)
+			require.Nil(t, f.e.ReleaseMany(t.Context(), first))
+			for i, l := range acquire() {
+				require.NotZero(t, first[i].Fence())
+				require.Greater(t, l.Fence(), first[i].Fence())
+				require.NoError(t, l.Release(t.Context()))
+			}
+		})
+	}
 }
 
 func TestManyNamesOfAClosedEngineAreNotAcquired(t *testing.T) {

@@ -78,46 +78,6 @@ func (s *scripted) ops() (ops []pipeline.Op) {
 	return ops
 }
 
-func TestOneOfAProcessAsksTheMastersAtATime(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		first, second := goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)
-		_, err := e.TryAcquire(t.Context(), "name", 0)
-		require.ErrorIs(t, err, ErrTaken)
-		require.Equal(t, 1, s.requests())
-		require.NoError(t, requireGot(t, first).Release(t.Context()))
-		require.NoError(t, requireGot(t, second).Release(t.Context()))
-		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestWaiterThatLeavesLeavesNoTrace(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		lock := mustAcquire(t, e, "name", 0)
-		var waiting []<-chan acquired
-		var leave []context.CancelFunc
-		for range 5 {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			waiting, leave = append(waiting, goAcquire(ctx, e, 0)), append(leave, cancel)
-		}
-		for _, i := range []int{2, 0, 4} { // from the middle, the front and the back
-			leave[i]()
-			err := (<-waiting[i]).err
-			require.ErrorIs(t, err, context.Canceled)
-			require.ErrorIs(t, err, ErrTaken)
-			require.ErrorIs(t, err, ErrNotAcquired)
-		}
-		require.Equal(t, 2, e.Stats().Waiting)
-		require.NoError(t, lock.Release(t.Context()))
-		lock = requireGot(t, waiting[1])
-		leave[3]()
-		require.ErrorIs(t, (<-waiting[3]).err, context.Canceled)
-		require.NoError(t, lock.Release(t.Context()))
-		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release}, s.ops())
-		requireNothingLeft(t, e, s)
-	})
-}
-
 // The waiter's ctx ends first, and it is served before it can leave the queue.
 func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 	for name, grant := range map[string]func(l *Lock){

@@ -274,15 +274,5 @@ func TestWarningsOfAnOutageAreOneLineOfEachKindAndTheirCounts(t *testing.T) {
 		got = lines()
 		require.Len(t, got, 1)
 		require.Regexp(t, `^level=WARN msg="renewal failed" count=48 lock=name\d+ error=`, got[0])
-
-		s.set(func() { s.away = true })
-		for _, lock := range locks[1:] {
-			require.ErrorIs(t, lock.Release(context.Background()), ErrNoQuorum)
-		}
-		require.NoError(t, e.Close())
-		got = lines()
-		require.Len(t, got, 2)
-		require.Contains(t, got[0], `level=WARN msg="release not confirmed" lock=name1 error=`)
-		require.Contains(t, got[1], `level=WARN msg="release not confirmed" count=48 lock=name49 error=`)
 	}, func(c *Config) { c.Logger = timeless(&out) })
 }

@@ -98,19 +98,19 @@ func TestPermitsAreAskedForSideBySide(t *testing.T) {
 
 // The last free slot is found, whichever it is, also with a short queue.
 func TestTryAcquirePermitFindsTheLastFreeSlot(t *testing.T) {
-	for _, queue := range []int{100, limits.Permits} {
+	for queue, limit := range map[int]int{100: limits.Permits, limits.Permits: limits.Permits, 8: 16} {
 		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-			for free := range limits.Permits {
+			for free := range limit {
 				name := fmt.Sprint("name", free)
-				s.holdSlots(name, time.Hour, slices.DeleteFunc(upTo(limits.Permits), func(i int) bool { return i == free })...)
-				p, err := e.TryAcquirePermit(t.Context(), name, limits.Permits, 0)
+				s.holdSlots(name, time.Hour, slices.DeleteFunc(upTo(limit), func(i int) bool { return i == free })...)
+				p, err := e.TryAcquirePermit(t.Context(), name, limit, 0)
 				require.NoError(t, err)
 				require.Equal(t, free, p.Slot())
-				_, err = e.TryAcquirePermit(t.Context(), name, limits.Permits, 0)
+				_, err = e.TryAcquirePermit(t.Context(), name, limit, 0)
 				require.ErrorIs(t, err, ErrTaken)
 				require.NotErrorIs(t, err, errTakenHere, "it asked")
 			}
-			require.EqualValues(t, 64, e.Stats().Taken, "an attempt is one, also if it asks for some slots and then for all")
+			require.EqualValues(t, limit, e.Stats().Taken, "an attempt is one, also if it asks for some slots and then for all")
 		}, func(c *Config) { c.Queue = queue })
 	}
 }
@@ -189,24 +189,6 @@ func TestPermitReleasedAtTheMastersWakesWhoWaitsHere(t *testing.T) {
 	}, func(c *Config) { c.HandOverTime, c.RetryHeld, c.TTL = 1, time.Minute, time.Hour; c.MaxTTL = time.Hour })
 }
 
-func TestPermitWithLittleValidityLeftIsReleasedAtTheMasters(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		mine, err := e.AcquirePermit(t.Context(), "name", 1, 4*time.Second)
-		require.NoError(t, err)
-		got := make(chan *Lock, 1)
-		go func() { got <- mustPermit(t, e, "name", 1) }()
-		time.Sleep(3 * time.Second)
-		require.NoError(t, mine.Release(t.Context()))
-		begun := time.Now()
-		p := <-got
-		require.Less(t, time.Since(begun), 100*time.Millisecond)
-		require.Greater(t, time.Until(p.Until()), 5*time.Second, "it is a fresh one")
-		require.Zero(t, e.Stats().HandedOver)
-		require.NoError(t, p.Release(t.Context()))
-		requireNothingLeft(t, e, s)
-	}, func(c *Config) { c.HandOverTime = time.Minute })
-}
-
 // Another process releases a permit, or dies with it.
 func TestPermitOfAnotherProcessIsWaitedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
@@ -252,46 +234,6 @@ func TestPollsForPermitsBecomeRarer(t *testing.T) {
 	})
 }
 
-// The ctx of callers ends at any moment: nothing stays, and nobody is left contending.
-func TestPermitThatIsNotAcquiredLeavesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		for _, wait := range []time.Duration{0, time.Microsecond, 500 * time.Microsecond, time.Millisecond, 1500 * time.Microsecond, time.Second} {
-			for _, busy := range []string{"", "here", "there", "away"} {
-				var mine *Lock
-				switch busy {
-				case "here":
-					mine = mustPermit(t, e, "name", 1)
-				case "there":
-					s.holdSlots("name", time.Hour, 0)
-				case "away":
-					s.set(func() { s.away = true })
-				}
-				var all sync.WaitGroup
-				for range 3 {
-					all.Go(func() {
-						ctx, cancel := context.WithTimeout(t.Context(), wait)
-						defer cancel()
-						p, err := e.AcquirePermit(ctx, "name", 1, 0)
-						if err == nil {
-							require.NoError(t, p.Release(t.Context()))
-						} else {
-							require.ErrorIs(t, err, ErrNotAcquired)
-							require.ErrorIs(t, err, context.DeadlineExceeded, "%v %s", wait, busy)
-						}
-					})
-				}
-				all.Wait()
-				if mine != nil {
-					require.NoError(t, mine.Release(t.Context()))
-				}
-				s.set(func() { s.away = false })
-				s.drop(keyOf(0, "name"))
-				requireNothingLeft(t, e, s)
-			}
-		}
-	})
-}
-
 // A permit is handed over at the moment at which its taker leaves.
 func TestPermitHandedToOneWhoLeavesGoesToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
@@ -319,29 +261,6 @@ func TestPermitHandedToOneWhoLeavesGoesToTheNext(t *testing.T) {
 			all.Wait()
 			requireNothingLeft(t, e, s)
 		}
-	})
-}
-
-func TestCloseEndsWhoWaitsForAPermit(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		s.holdSlots("name", time.Hour, 0)
-		mine := mustPermit(t, e, "name", 2)
-		errs := make(chan error, 4)
-		for range 4 {
-			go func() {
-				_, err := e.AcquirePermit(t.Context(), "name", 2, 0)
-				errs <- err
-			}()
-		}
-		time.Sleep(time.Second)
-		require.NoError(t, e.Close())
-		for range 4 {
-			require.ErrorIs(t, <-errs, ErrClosed)
-		}
-		require.ErrorIs(t, mine.Err(), ErrClosed)
-		_, err := e.AcquirePermit(t.Context(), "name", 2, 0)
-		require.ErrorIs(t, err, ErrClosed)
-		require.Zero(t, namesOf(e))
 	})
 }
 
@@ -380,23 +299,6 @@ func TestSlotThatWasReleasedByForceIsNotGivenOutTwiceHere(t *testing.T) {
 		require.ErrorIs(t, mine.Release(t.Context()), ErrNotHeld)
 		require.True(t, p.Valid())
 		require.NoError(t, p.Release(t.Context()))
-		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestLossOfAPermitEndsDoPermit(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		err := e.DoPermit(t.Context(), "name", 5, 3*time.Second, func(ctx context.Context) error {
-			lock, _ := LockFrom(ctx)
-			time.Sleep(10 * time.Second)
-			require.NoError(t, ctx.Err(), "kept alive")
-			s.drop(keyOf(lock.Slot(), "name"))
-			<-ctx.Done()
-			require.ErrorIs(t, context.Cause(ctx), ErrLost)
-			return errors.New("given up")
-		})
-		require.ErrorContains(t, err, "given up")
-		require.ErrorIs(t, err, ErrLost)
 		requireNothingLeft(t, e, s)
 	})
 }
@@ -527,16 +429,4 @@ func TestPermitReleasedWhileTheContenderAsksIsNotOverlooked(t *testing.T) {
 		}, func(c *Config) { c.RetryHeld, c.TTL, c.MaxTTL = time.Minute, time.Hour, time.Hour })
 	}
 	require.Zero(t, slow, "of 20 waited for a poll although a permit was free")
-}
-
-func TestSecondHalfOfATryAsksForOtherSlots(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		s.holdSlots("name", time.Hour, upTo(15)...)
-		for range 20 { // the order of the slots is another one each time
-			permit, err := e.TryAcquirePermit(t.Context(), "name", 16, 0)
-			require.NoError(t, err)
-			require.Equal(t, 15, permit.Slot())
-			require.NoError(t, permit.Release(t.Context()))
-		}
-	}, func(c *Config) { c.Queue = 8 })
 }

@@ -180,25 +180,32 @@ func TestSetsThatCrossNeitherWaitForEachOtherNorShareAName(t *testing.T) {
 // What is lost of a Set ends it; the others stay held until it is released.
 func TestLossOfOneNameIsTheLossOfTheSet(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		entered := make(chan struct{})
-		err := e.DoAll(t.Context(), []string{"a", "b", "c"}, 3*time.Second, func(ctx context.Context, set *Set) error {
-			close(entered)
+		givenUp := errors.New("given up")
+		lose := func(ctx context.Context, key string) error {
 			time.Sleep(10 * time.Second)
 			require.NoError(t, ctx.Err(), "kept alive")
-			require.True(t, set.Valid())
-			s.drop("b")
+			s.drop(key)
 			<-ctx.Done()
 			require.ErrorIs(t, context.Cause(ctx), ErrLost)
-			<-set.Done()
-			require.ErrorIs(t, set.Err(), ErrLost)
-			require.ErrorContains(t, set.Err(), `"b"`)
-			require.False(t, set.Valid())
-			require.ErrorIs(t, set.Extend(t.Context(), 0), ErrLost)
-			return errors.New("given up")
-		})
-		<-entered
-		require.ErrorContains(t, err, "given up")
-		require.ErrorIs(t, err, ErrLost)
+			return givenUp
+		}
+		for _, err := range []error{
+			e.DoAll(t.Context(), []string{"a", "b", "c"}, 3*time.Second, func(ctx context.Context, set *Set) error {
+				err := lose(ctx, "b")
+				<-set.Done()
+				require.ErrorContains(t, set.Err(), `"b"`)
+				require.False(t, set.Valid())
+				require.ErrorIs(t, set.Extend(t.Context(), 0), ErrLost)
+				return err
+			}),
+			e.DoPermit(t.Context(), "name", 5, 3*time.Second, func(ctx context.Context) error {
+				lock, _ := LockFrom(ctx)
+				return lose(ctx, keyOf(lock.Slot(), "name"))
+			}),
+		} {
+			require.ErrorIs(t, err, givenUp)
+			require.ErrorIs(t, err, ErrLost)
+		}
 		requireNothingLeft(t, e, s)
 	})
 }
@@ -208,6 +215,7 @@ func TestLossOfOneNameEndsTheRenewalsOfTheOthers(t *testing.T) {
 		set, err := e.AcquireAll(t.Context(), []string{"a", "b", "c"}, 3*time.Second)
 		require.NoError(t, err)
 		require.NoError(t, set.KeepAlive(0))
+		require.ErrorIs(t, set.KeepAlive(-1), ErrInvalid, "it changes nothing")
 		time.Sleep(time.Minute)
 		require.True(t, set.Valid())
 		s.drop("b")
@@ -217,18 +225,6 @@ func TestLossOfOneNameEndsTheRenewalsOfTheOthers(t *testing.T) {
 		require.ErrorIs(t, set.KeepAlive(0), ErrLost)
 		require.ErrorIs(t, set.Release(t.Context()), ErrNotHeld)
 		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestBadKeepAliveOfASetChangesNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		set, err := e.AcquireAll(t.Context(), []string{"a", "b"}, 3*time.Second)
-		require.NoError(t, err)
-		require.NoError(t, set.KeepAlive(0))
-		require.ErrorIs(t, set.KeepAlive(-1), ErrInvalid)
-		time.Sleep(time.Minute)
-		require.NoError(t, set.Err(), "it is renewed as before")
-		require.NoError(t, set.Release(t.Context()))
 	})
 }
 
@@ -279,88 +275,49 @@ func TestSetIsExtendedInOneRoundTrip(t *testing.T) {
 }
 
 // The end of ctx, of the engine and of the masters leaves no name contended for.
-func TestSetThatIsNotAcquiredLeavesItsNames(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		names := numbered("name", 3)
-		for _, wait := range []time.Duration{0, time.Microsecond, 500 * time.Microsecond, 700 * time.Microsecond, time.Millisecond, time.Second} {
-			for _, busy := range []string{"", "here", "there", "away"} {
-				var lock *Lock
-				s.set(func() {
-					s.away = busy == "away"
-					if busy == "there" {
-						s.keys[names[1]] = scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)}
+func TestSetOrPermitThatIsNotAcquiredLeavesNothing(t *testing.T) {
+	names := numbered("name", 3)
+	for key, acquire := range map[string]func(ctx context.Context, e *Engine) (held, error){
+		names[1]:         func(ctx context.Context, e *Engine) (held, error) { return e.AcquireAll(ctx, names, 0) },
+		keyOf(0, "name"): func(ctx context.Context, e *Engine) (held, error) { return e.AcquirePermit(ctx, "name", 1, 0) },
+	} {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			for _, wait := range []time.Duration{0, time.Microsecond, 500 * time.Microsecond, 700 * time.Microsecond, time.Millisecond, 1500 * time.Microsecond, time.Second} {
+				for _, busy := range []string{"", "here", "there", "away"} {
+					release := func() {}
+					switch busy {
+					case "here":
+						mine, err := acquire(t.Context(), e)
+						require.NoError(t, err)
+						release = func() { require.NoError(t, mine.Release(t.Context())) }
+					case "there":
+						s.set(func() { s.keys[key] = scriptedKey{token: "of another process", ends: time.Now().Add(time.Hour)} })
+					case "away":
+						s.set(func() { s.away = true })
 					}
-				})
-				if busy == "here" {
-					lock = mustAcquire(t, e, names[1], 0)
+					var all sync.WaitGroup
+					for range 3 {
+						all.Go(func() {
+							ctx, cancel := context.WithTimeout(t.Context(), wait)
+							defer cancel()
+							got, err := acquire(ctx, e)
+							if err == nil {
+								require.NoError(t, got.Release(t.Context()))
+							} else {
+								require.ErrorIs(t, err, ErrNotAcquired)
+								require.ErrorIs(t, err, context.DeadlineExceeded, "%v %s", wait, busy)
+							}
+						})
+					}
+					all.Wait()
+					release()
+					s.set(func() { s.away = false })
+					s.drop(key)
+					requireNothingLeft(t, e, s)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), wait)
-				set, err := e.AcquireAll(ctx, names, 0)
-				cancel()
-				if err == nil {
-					require.NoError(t, set.Release(t.Context()))
-				} else {
-					require.ErrorIs(t, err, ErrNotAcquired)
-					require.ErrorIs(t, err, context.DeadlineExceeded, "%v %s", wait, busy)
-				}
-				if lock != nil {
-					require.NoError(t, lock.Release(t.Context()))
-				}
-				s.set(func() { s.away = false })
-				s.drop(names[1])
-				requireNothingLeft(t, e, s)
 			}
-		}
-	})
-}
-
-func TestCloseEndsSetsThatWait(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		set := mustAcquireAll(t, e, "a", "b")
-		s.set(func() { s.keys["c"] = scriptedKey{token: "of another process", ends: time.Now().Add(time.Minute)} })
-		errs := make(chan error, 2)
-		for _, name := range []string{"a", "c"} {
-			go func() {
-				_, err := e.AcquireAll(t.Context(), []string{name, "d"}, 0)
-				errs <- err
-			}()
-		}
-		time.Sleep(time.Second)
-		require.NoError(t, e.Close())
-		for range 2 {
-			err := <-errs
-			require.ErrorIs(t, err, ErrClosed)
-		}
-		require.ErrorIs(t, set.Err(), ErrClosed)
-		_, err := e.AcquireAll(t.Context(), []string{"e"}, 0)
-		require.ErrorIs(t, err, ErrClosed)
-		require.Zero(t, namesOf(e))
-	})
-}
-
-func TestSetHasAFenceForEachName(t *testing.T) {
-	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
-		const delay = 500 * time.Millisecond
-		names := numbered("name", 20)
-		f.spread(names[:10], delay)
-		begun := time.Now()
-		set, err := f.e.AcquireAll(t.Context(), names, 10*time.Second)
-		require.NoError(t, err)
-		require.Equal(t, 2*delay, time.Since(begun))
-		require.EqualValues(t, 10, f.e.Stats().FencesRaised)
-		before := make(map[string]uint64)
-		for _, l := range set.Locks() {
-			require.NotZero(t, l.Fence())
-			before[l.Name()] = l.Fence()
-		}
-		require.NoError(t, set.Release(t.Context()))
-		set, err = f.e.AcquireAll(t.Context(), names, 10*time.Second)
-		require.NoError(t, err)
-		for _, l := range set.Locks() {
-			require.Greater(t, l.Fence(), before[l.Name()])
-		}
-		require.NoError(t, set.Release(t.Context()))
-	})
+		})
+	}
 }
 
 func TestSetIsNotHeldIfTooFewStoreAFenceOfIt(t *testing.T) {

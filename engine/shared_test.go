@@ -243,16 +243,6 @@ func TestLeaseOfReadersIsRenewedWhileOneOfThemAsksForIt(t *testing.T) {
 	})
 }
 
-func TestShorterExtendOfAReaderLeavesItsLeaseAtTheMasters(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		reader := mustAcquireShared(t, e, "name", 10*time.Second)
-		require.NoError(t, reader.Extend(t.Context(), time.Second))
-		time.Sleep(9 * time.Second)
-		require.True(t, reader.Valid())
-		require.Equal(t, []string{"name"}, s.locked())
-	})
-}
-
 func TestEachReaderIsWarnedAtItsTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		early, late, quiet := mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second)
@@ -261,8 +251,8 @@ func TestEachReaderIsWarnedAtItsTime(t *testing.T) {
 			return func() { warned <- fmt.Sprint(who, " ", time.Since(begun).Round(100*time.Millisecond)) }
 		}
 		require.NoError(t, early.WarnBefore(3*time.Second, warn("early")))
-		require.Equal(t, "early 1s", <-warned)
 		require.NoError(t, late.WarnBefore(time.Second, warn("late")))
+		require.Equal(t, "early 1s", <-warned)
 		require.Equal(t, "late 3s", <-warned)
 		require.NoError(t, quiet.Extend(t.Context(), 4*time.Second)) // until 7 s
 		require.Equal(t, "early 3.9s", <-warned)
@@ -272,21 +262,6 @@ func TestEachReaderIsWarnedAtItsTime(t *testing.T) {
 		require.Equal(t, "again 5.9s", <-warned)
 		time.Sleep(2 * time.Second)
 		require.Empty(t, warned)
-	})
-}
-
-func TestReaderThatIsWarnedLaterDelaysNoOther(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		early, late := mustAcquireShared(t, e, "name", 4*time.Second), mustAcquireShared(t, e, "name", 4*time.Second)
-		begun, warned := time.Now(), make(chan time.Duration, 2)
-		for _, r := range []struct {
-			*Lock
-			left time.Duration
-		}{{early, 3 * time.Second}, {late, time.Second}} {
-			require.NoError(t, r.WarnBefore(r.left, func() { warned <- time.Since(begun).Round(100 * time.Millisecond) }))
-		}
-		require.Equal(t, time.Second, <-warned)
-		require.Equal(t, 3*time.Second, <-warned)
 	})
 }
 

@@ -35,14 +35,19 @@ func inMeeting(t *testing.T, fn func(t *testing.T, m meeting)) {
 func (m meeting) write(t *testing.T, meanwhile, stays time.Duration) (ops []pipeline.Op, left time.Time) {
 	reader, before := mustAcquireShared(t, m.elsewhere, "name", 0), len(m.s.ops())
 	written := goAcquire(t.Context(), m.e, 0)
-	time.Sleep(meanwhile)
-	require.NoError(t, reader.Extend(t.Context(), 0)) // so that the writer asks again
-	time.Sleep(stays)
-	require.NoError(t, reader.Release(t.Context()))
+	reads(t, reader, meanwhile, stays)
 	writer := requireGot(t, written)
 	left = time.Now()
 	require.NoError(t, writer.Release(t.Context()))
 	return m.s.ops()[before:], left
+}
+
+// reads has a reader go on meanwhile a writer waits, and stay for a while after the writer has asked again.
+func reads(t *testing.T, reader *Lock, meanwhile, stays time.Duration) {
+	time.Sleep(meanwhile)
+	require.NoError(t, reader.Extend(t.Context(), 0)) // so that the writer asks again
+	time.Sleep(stays)
+	require.NoError(t, reader.Release(t.Context()))
 }
 
 // intended returns when an intent was executed after the first so many requests.
@@ -141,10 +146,7 @@ func TestSetDoesNotTakeReadersOfOneNameForThoseOfAnother(t *testing.T) {
 			set, _ := m.e.AcquireAll(context.Background(), []string{"name", "other"}, 0)
 			got <- set
 		}()
-		time.Sleep(2 * intendAfter)
-		require.NoError(t, reader.Extend(t.Context(), 0))
-		time.Sleep(intendAfter)
-		require.NoError(t, reader.Release(t.Context()))
+		reads(t, reader, 2*intendAfter, intendAfter)
 		require.NoError(t, (<-got).Release(t.Context()))
 		before := len(m.s.ops())
 		require.NoError(t, mustAcquire(t, m.e, "other", 0).Release(t.Context()))
@@ -161,10 +163,7 @@ func TestSetLeavesNoIntentAtANameThatKeepsItNoMore(t *testing.T) {
 			got <- set
 		}()
 		for _, reader := range []*Lock{a, b} { // the set is kept by one after the other
-			time.Sleep(2 * intendAfter)
-			require.NoError(t, reader.Extend(t.Context(), 0))
-			time.Sleep(intendAfter)
-			require.NoError(t, reader.Release(t.Context()))
+			reads(t, reader, 2*intendAfter, intendAfter)
 		}
 		require.NoError(t, (<-got).Release(t.Context()))
 		synctest.Wait()
@@ -183,10 +182,7 @@ func TestWriterThatLostItsLockLeavesReadersNoMoreTime(t *testing.T) {
 		defer elsewhere.Close()
 		reader := mustAcquireShared(t, elsewhere, "name", 0)
 		written := goAcquire(t.Context(), e, time.Second)
-		time.Sleep(2 * intendAfter)
-		require.NoError(t, reader.Extend(t.Context(), 0))
-		time.Sleep(intendAfter)
-		require.NoError(t, reader.Release(t.Context()))
+		reads(t, reader, 2*intendAfter, intendAfter)
 		lost := requireGot(t, written)
 		<-lost.Done()
 		asked := time.Now()

@@ -175,3 +175,20 @@ func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 		require.NoError(t, lock.Release(t.Context()))
 	})
 }
+
+func TestValidityNeedsNoTimerUnlessSomebodyWatches(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		lock := mustAcquire(t, e, "name", time.Second)
+		require.Empty(t, e.keeper.leases)
+		time.Sleep(time.Until(lock.Until()) - 1)
+		require.True(t, lock.Valid())
+		require.Empty(t, e.keeper.leases)
+		time.Sleep(time.Nanosecond)
+		require.False(t, lock.Valid())
+		select {
+		case <-lock.Done():
+		default:
+			t.Fatal("Done of a lost lock is closed already")
+		}
+	})
+}

@@ -81,25 +81,6 @@ func TestOneOfAllHasTheLock(t *testing.T) {
 	})
 }
 
-func TestAReleasedLockIsHandedToTheNextOfTheEngine(t *testing.T) {
-	everywhere(t, engine.Config{HandOverTime: time.Minute}, func(t *testing.T, w world, e *engine.Engine) {
-		first := mustAcquire(t, e, "name", 0)
-		next := make(chan *engine.Lock, 1)
-		go func() {
-			lock, err := e.Acquire(within(t), "name", 0)
-			assert.NoError(t, err)
-			next <- lock
-		}()
-		await.Equal(t, 1, func() any { return e.Stats().Waiting }, "it waits")
-		require.NoError(t, first.Release(t.Context()))
-		lock := <-next
-		require.EqualValues(t, 1, e.Stats().HandedOver)
-		require.ErrorIs(t, first.Err(), engine.ErrNotHeld)
-		require.NoError(t, lock.Release(t.Context()))
-		free(t, w)
-	})
-}
-
 // slowPolls has such long delays that a poll comes too late.
 var slowPolls = engine.Config{RetryHeld: time.Minute, MasterTimeout: await.Patience}
 
@@ -209,29 +190,6 @@ func TestDoEndsItsFunctionWhenTheLockIsLost(t *testing.T) {
 		require.ErrorIs(t, err, failed)
 		require.ErrorIs(t, err, engine.ErrLost)
 		require.NoError(t, e.Do(within(t), "name", 0, func(context.Context) error { return nil }))
-	})
-}
-
-func TestALeaderWhoseLockIsLostStopsAndAnotherLeads(t *testing.T) {
-	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
-		ctx, leave := context.WithCancel(within(t))
-		ended, leads := make(chan error, 1), make(chan struct{})
-		go func() {
-			ended <- e.Lead(ctx, "name", 3*time.Second, func(held context.Context, lock *engine.Lock) error {
-				of, _ := engine.LockFrom(held)
-				assert.Same(t, lock, of)
-				close(leads)
-				<-held.Done()
-				leave()
-				return nil
-			})
-		}()
-		<-leads
-		w.lose("name")
-		require.ErrorIs(t, <-ended, context.Canceled)
-		other := w.open(t, engine.Config{MasterTimeout: await.Patience})
-		require.NoError(t, other.Lead(within(t), "name", 0, func(context.Context, *engine.Lock) error { return nil }))
-		free(t, w)
 	})
 }
 

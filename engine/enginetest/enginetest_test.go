@@ -139,6 +139,8 @@ func TestARestartedMasterStillRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := enginetest.New(t, engine.Config{})
 		e.Refuse("name")
+		e.Refuse("lost")
+		e.Lose("lost") // the refusal
 		for i := range masters {
 			e.Restart(i)
 		}
@@ -146,20 +148,7 @@ func TestARestartedMasterStillRefuses(t *testing.T) {
 		require.NoError(t, e.Ready(t.Context()))
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, engine.ErrTaken)
-	})
-}
-
-func TestARefusalThatLoseEndedIsNotBackAfterARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New(t, engine.Config{})
-		e.Refuse("name")
-		e.Lose("name")
-		for i := range masters {
-			e.Restart(i)
-		}
-		time.Sleep(time.Minute) // no master votes sooner
-		require.NoError(t, e.Ready(t.Context()))
-		mustAcquire(t, e.Engine, "name", 0)
+		mustAcquire(t, e.Engine, "lost", 0)
 	})
 }
 
@@ -205,14 +194,6 @@ func TestALockIsLostAlsoBesideAnExtendUnderWay(t *testing.T) {
 	})
 }
 
-func TestLoseEndsWithoutAQuorum(t *testing.T) {
-	e := enginetest.New(t, engine.Config{MasterTimeout: await.Patience})
-	lock := mustAcquire(t, e.Engine, "name", 0)
-	e.NoQuorum()
-	e.Lose("name")
-	require.NoError(t, lock.Err(), "nobody could tell")
-}
-
 func TestLoseReturnsWhileTheNextOneHoldsTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := enginetest.New(t, engine.Config{})
@@ -256,6 +237,10 @@ func TestALostLockOfADeniedNameIsNoticedOnceTheNameIsAllowed(t *testing.T) {
 	e.Deny("name")
 	e.Lose("name")
 	require.NoError(t, lock.Err(), "nobody could tell")
+	e.NoQuorum()
+	e.Lose("name")
+	require.NoError(t, lock.Err(), "nor can anybody now")
 	e.Heal()
+	require.NoError(t, e.Ready(within(t)))
 	require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
 }
