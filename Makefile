@@ -64,10 +64,10 @@ planted: setup ## faults in production code, one at a time: which test sees each
 mutants: setup ## one operator, number, condition or statement of the pure packages changed at a time, or DRAW of all packages: which change does no test see?
 	$(GO) run ./internal/testing/planted -mutants -draw $(DRAW)
 
-prove: ## all that is tried on the lock, as one table; an hour
+prove: ## all that is tried on the lock, as one table; hours
 	@.ci/prove
 
-quick: ## all tests that start no server and no other process; below a minute
+quick: ## all tests that start no server and no other process; a minute
 	GOGC=400 MUXLOCK_QUICK=1 $(GO) test -vet=off -p $(PACKAGES) -parallel $(PARALLEL) $(ALL)
 
 test: setup ## all tests, those of quick and those on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b

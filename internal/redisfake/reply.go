@@ -58,7 +58,7 @@ func CutCommand(in string) (words []string, rest string, err error) {
 	words = make([]string, 0, min(n, len(rest)))
 	for range n {
 		size, bulk, err := cutLength(rest, '$')
-		if err == nil && len(bulk) < size+len("\r\n") {
+		if err == nil && len(bulk)-len("\r\n") < size {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {

@@ -10,7 +10,7 @@
 //
 // The tests run that the fault names. A test counts only if it passes without the fault. With -schedules 50 the simulator
 // (internal/testing/sim) looks for each fault first, for at most so many schedules, and stops at the first violation: that
-// shows what it sees, and takes twenty times as long. Lua runs on real servers alone, so it plays no faults of scripts.
+// shows what it sees, and takes far longer. Lua runs on real servers alone, so it plays no faults of scripts.
 //
 // A fault that survives is a defect of the tests. The exit status is 1 then.
 //

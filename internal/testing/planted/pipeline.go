@@ -3,6 +3,11 @@ package main
 // pipelines are faults of pipeline and of its internal packages.
 var pipelines = []fault{
 	{
+		what: "a master that does not vote wakes who waits for a name", file: "pipeline/internal/wakeup/wakeup.go",
+		old: "\t\tcase t.abstains:\n", new: "",
+		tests: "pipeline TestNameThatIsFreeOnlyWithAMasterThatWaitsWakesNobody",
+	},
+	{
 		what: "a lock is set over another's", file: "pipeline/internal/conn/commands.go",
 		old: "b.Begin(6)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"NX\", \"PX\")", new: "b.Begin(5)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"PX\")",
 		tests: "engine/servertest TestKeyOfAnotherLibraryOnAMajorityIsTaken",

@@ -12,8 +12,8 @@
 // sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it wakes needlessly.
 //
 // Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds. Hence the alarm: the
-// moment from which on the name is free on a quorum, by the PTTLs. Only masters that vote count. While fewer than a quorum would push (tracking refused,
-// connection lost), the waiter polls as it would without notifications.
+// moment from which on the name is free on a quorum, by the PTTLs. Only masters that vote count. While fewer than a quorum
+// would push (tracking refused, connection lost), the waiter polls as it would without notifications.
 //
 // A server has a table of tracked names (tracking-table-max-keys). If it is full, each read evicts another name, whose
 // client gets a push like any other. Such a push is in vain: the next read finds the same lease. A name with some of these
