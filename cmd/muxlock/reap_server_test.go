@@ -55,6 +55,7 @@ func TestProcess1ReapsOrphansWhileItWaits(t *testing.T) {
 
 // Not parallel: a child of another test could be reaped.
 func TestReapingLeavesTheCommandToTheOneThatWaitsForIt(t *testing.T) {
+	redistest.NeedProcess(t)
 	command := exec.Command("sh", "-c", "exit 7")
 	require.NoError(t, command.Start())
 	awaitState(t, command.Process.Pid, "Z")

@@ -172,6 +172,10 @@ func TestAMistakeInTheGroupsNamesItsGroup(t *testing.T) {
 		"exec --groups red=127.0.0.1:1 __muxlock__:x -- true":           "muxlock: NAME begins",
 		"status --groups red=127.0.0.1:1 __muxlock__:x":                 "muxlock: NAME begins",
 	})
+}
+
+func TestNamesAreOfOneOfTheGroups(t *testing.T) {
+	t.Parallel()
 	require.Contains(t, bare.says(t, exitOurs, "exec --groups", " ", "name", "--", "true"), "--masters is missing")
 	require.Equal(t, "muxlock: names are of two groups of masters: \"a\" and \"b\". Names with the same {tag} are in one\nSee muxlock exec --help.\n",
 		bare.says(t, exitOurs, "exec --groups", "red="+nowhere+" blue=127.0.0.1:2", "--wait", "1s", "a", "b", "--", "true"))

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 0, "how many; 0: 4 with -short, else 25")
+	schedules = flag.Int("schedules", 0, "how many; 0: 2 with -short, else 12")
 	seed      = flag.Uint64("seed", 0, "of the first schedule, and the only one without -schedules; 0: drawn")
 	shrink    = flag.Bool("shrink", true, "drop faults from a schedule that fails while it still does")
 	only      = flag.String("faults", "all", "numbers of the only faults of that schedule, as 0,3; empty: none")
@@ -39,7 +39,7 @@ func TestSchedules(t *testing.T) {
 	case testing.Short():
 		n = 2
 	default:
-		n = 25
+		n = 12
 	}
 	if first == 0 {
 		first = draw.Seed(t)

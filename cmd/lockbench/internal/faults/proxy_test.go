@@ -11,6 +11,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/faultproxy"
+	"muxlock/internal/testing/redistest"
 )
 
 // echo answers every byte with itself and ends with the test.
@@ -35,6 +36,7 @@ func echo(t *testing.T) string {
 
 // proxied connects to an echo through a proxy. All are closed with the test.
 func proxied(t *testing.T, spans ...bench.Span) (*faultproxy.Line, *faultproxy.Remote, net.Conn) {
+	redistest.NeedProcess(t)
 	line, err := faultproxy.OpenLine(faults.Process)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, line.Close()) })

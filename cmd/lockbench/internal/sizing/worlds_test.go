@@ -346,7 +346,7 @@ func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
 		t.Skip("arithmetic in one goroutine, for a hundred seconds with the race detector")
 	}
 	t.Parallel()
-	const locks, hours = 5000, 5
+	const locks, hours = 5000, 3
 	said := 0
 	for i, w := range worlds {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
