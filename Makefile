@@ -64,7 +64,7 @@ planted: setup ## faults in production code, one at a time: which test sees each
 mutants: setup ## one operator, number, condition or statement of the pure packages changed at a time, or DRAW of all packages: which change does no test see?
 	$(GO) run ./internal/testing/planted -mutants -draw $(DRAW)
 
-prove: ## all that is tried on the lock, as one table; hours
+prove: ## all that is tried on the lock, as one table; an hour
 	@.ci/prove
 
 quick: ## all tests that start no server and no other process; a minute
