@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -17,19 +16,6 @@ import (
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
-
-func documentedRights(t testing.TB) redistest.Rights { return redistest.DocumentedRights(t) }
-
-// nativeRights is those of the commands that the server has; Valkey's has another name.
-func nativeRights(t testing.TB, m *redisserver.Server) (has []string) {
-	require.Equal(t, []string{"+msetex", "+delex"}, documentedRights(t).Native)
-	for _, command := range []string{"msetex", "delex", "delifeq"} {
-		if redistest.Command(t, m, "COMMAND", "INFO", command).([]any)[0] != nil {
-			has = append(has, "+"+command)
-		}
-	}
-	return has
-}
 
 // openAs opens an engine for the documented user with these rules.
 func openAs(t *testing.T, masters []*redisserver.Server, rights []string, changes ...func(*Config)) (*Engine, error) {
@@ -48,7 +34,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 
 func TestLinesNeedTheirDocumentedRightsAndLocksDoNot(t *testing.T) {
 	masters := redistest.Masters(t, 1)
-	needed, lines := documentedRights(t).Needed, documentedRights(t).Lines
+	needed, lines := redistest.DocumentedRights(t).Needed, redistest.DocumentedRights(t).Lines
 	for i, right := range append(lines, "none") {
 		rest := slices.Clone(lines)
 		if right != "none" {
@@ -71,23 +57,10 @@ func TestLinesNeedTheirDocumentedRightsAndLocksDoNot(t *testing.T) {
 	}
 }
 
-// denials returns the sum of the counts in the masters' ACL LOG, and clears it.
-func denials(t testing.TB, masters []*redisserver.Server) (n int64, what string) {
-	for _, m := range masters {
-		for _, entry := range redistest.Command(t, m, "ACL", "LOG", "128").([]any) {
-			e := entry.([]any)
-			n += e[1].(int64)
-			what += fmt.Sprintln(e[1], e[5], e[7])
-		}
-		redistest.Command(t, m, "ACL", "LOG", "RESET")
-	}
-	return n, what
-}
-
 // A master lost a kept lock, and its ACL takes away what the lock's acquire needs: SET, or only what the fenced acquire needs.
 func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 	t.Parallel()
-	r := documentedRights(t)
+	r := redistest.DocumentedRights(t)
 	for right, with := range map[string]func(*Config){"set": shortLease, "hmget": func(c *Config) { fenced(c); shortLease(c) }} {
 		t.Run(right, func(t *testing.T) {
 			t.Parallel()
@@ -107,9 +80,9 @@ func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 			cause := func() error { return e.Stats().Masters[0].Cause }
 			await.True(t, func() bool { return cause() != nil })
 			for i := range 3 {
-				denials(t, masters)
+				redistest.Denials(t, masters)
 				time.Sleep(time.Second)
-				n, what := denials(t, masters)
+				n, what := redistest.Denials(t, masters)
 				require.Less(t, n, int64(10), "second %d: %s", i, what)
 				having, of := lock.HeldOn()
 				require.Equal(t, []int{2, 3}, []int{having, of})

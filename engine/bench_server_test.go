@@ -31,7 +31,7 @@ func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, withoutNativ
 func withoutNative(b *testing.B) []*redisserver.Server {
 	masters := redistest.Masters(b, 5)
 	for _, m := range masters {
-		for _, right := range nativeRights(b, m) {
+		for _, right := range redistest.NativeRights(b, m) {
 			redistest.Command(b, m, "ACL", "SETUSER", "default", strings.Replace(right, "+", "-", 1))
 		}
 	}

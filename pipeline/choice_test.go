@@ -177,7 +177,7 @@ func TestNothingOfAChoiceIsLeftOnAMasterThatComesAndGoesLate(t *testing.T) {
 	holders, won := make(map[string]bool), 0
 	inLateBubble(t, 40, func(b *bubble, random *rand.Rand, number uint64) {
 		ctx, cancel := context.WithTimeout(b.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
-		names := numberedFrom(0, 12)
+		names := numbered(12)
 		random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		reqs := choiceOf(number, names[:4]...)
 		has, origin := -1, OriginUnknown

@@ -64,18 +64,12 @@ func TestLateMasterConfirmsTheReleaseOfALockItWasNotAskedFor(t *testing.T) {
 
 // What was sent in part may be at the master, so its releases must follow.
 func TestReleaseOfWhatWasSentInPartIsNotObsolete(t *testing.T) {
-	in := func(seq uint64, entries ...Request) part {
-		r, _ := newRound(1, entries...)
-		r.seq = seq
-		r.begin(1)
-		return r.whole()
-	}
-	sent := in(7, Request{Op: Acquire, Name: "a", Token: "token of a"}, Request{Op: Acquire, Name: "b", Token: "token of b"})
+	sent := partIn(7, Request{Op: Acquire, Name: "a", Token: "token of a"}, Request{Op: Acquire, Name: "b", Token: "token of b"})
 	sent.next = 1
 	rest, _ := compact(sent.r.masters[0], []part{
 		sent,
-		in(8, releaseOf("a", conn.InRound(7)), Request{Op: Acquire, Name: "c", Token: "token of c"}),
-		in(9, releaseOf("b", conn.InRound(7)), releaseOf("c", conn.InRound(8))),
+		partIn(8, releaseOf("a", conn.InRound(7)), Request{Op: Acquire, Name: "c", Token: "token of c"}),
+		partIn(9, releaseOf("b", conn.InRound(7)), releaseOf("c", conn.InRound(8))),
 	})
 	require.Len(t, rest, 3)
 	require.Len(t, rest[0].Entries, 2)

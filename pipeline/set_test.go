@@ -208,13 +208,6 @@ func TestSetBeyondTheQueueIsRefusedWhole(t *testing.T) {
 	})
 }
 
-func numberedFrom(from, n int) (names []string) {
-	for i := range n {
-		names = append(names, fmt.Sprint("name", from+i))
-	}
-	return names
-}
-
 // halfTaken fails the test if a command asks for a part of a set of four.
 func halfTaken(b *bubble, f *fake) func([]string) string {
 	return func(args []string) string {

@@ -13,26 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
 
-// nativeRights is those of the commands that the server has; Valkey's has another name.
-func nativeRights(t testing.TB, m *redisserver.Server) (has []string) {
-	require.Equal(t, []string{"+msetex", "+delex"}, documentedRights(t).Native)
-	for _, command := range []string{"msetex", "delex", "delifeq"} {
-		if redistest.Command(t, m, "COMMAND", "INFO", command).([]any)[0] != nil {
-			has = append(has, "+"+command)
-		}
-	}
-	return has
-}
-
 func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 	masters := redistest.Masters(t, 1)
-	needed := documentedRights(t).Needed
+	needed := redistest.DocumentedRights(t).Needed
 	without := 0
 	for i, right := range needed {
 		command, isCommand := strings.CutPrefix(right, "+")
@@ -53,9 +41,9 @@ func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 
 func TestLeastPrivilegesSuffice(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	r := documentedRights(t)
+	r := redistest.DocumentedRights(t)
 	require.ElementsMatch(t, []string{"+mget", "+msetnx", "+client|tracking", "+client|caching"}, r.Faster)
-	native := nativeRights(t, masters[0])
+	native := redistest.NativeRights(t, masters[0])
 	for _, rights := range [][]string{r.Needed, slices.Concat(r.Needed, r.Faster), slices.Concat(r.Needed, native)} {
 		for _, m := range masters {
 			redistest.Command(t, m, "CONFIG", "RESETSTAT")
@@ -99,7 +87,7 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 
 func TestReadersNeedTheirDocumentedRightsAndWritersDoNot(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	needed, shared := documentedRights(t).Needed, documentedRights(t).Shared
+	needed, shared := redistest.DocumentedRights(t).Needed, redistest.DocumentedRights(t).Shared
 	for i, right := range append(shared, "none") {
 		rest := slices.Clone(shared)
 		if right != "none" {
@@ -157,7 +145,7 @@ func TestReadersNeedTheirDocumentedRightsAndWritersDoNot(t *testing.T) {
 
 func TestFencingNeedsItsDocumentedRights(t *testing.T) {
 	masters := fencedSet(t, 1)
-	needed, fencing := documentedRights(t).Needed, documentedRights(t).Fencing
+	needed, fencing := redistest.DocumentedRights(t).Needed, redistest.DocumentedRights(t).Fencing
 	all := append(needed, fencing...)
 	for i := len(needed); i < len(all); i++ {
 		_, err := openAs(t, masters, slices.Concat(all[:i], all[i+1:]), fenced)
@@ -172,23 +160,10 @@ func TestFencingNeedsItsDocumentedRights(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 }
 
-// denials returns the sum of the counts in the masters' ACL LOG, and clears it.
-func denials(t testing.TB, masters []*redisserver.Server) (n int64, what string) {
-	for _, m := range masters {
-		for _, entry := range redistest.Command(t, m, "ACL", "LOG", "128").([]any) {
-			e := entry.([]any)
-			n += e[1].(int64)
-			what += fmt.Sprintln(e[1], e[5], e[7])
-		}
-		redistest.Command(t, m, "ACL", "LOG", "RESET")
-	}
-	return n, what
-}
-
 func TestWhatIsDeniedIsNotTriedAgain(t *testing.T) {
-	r := documentedRights(t)
+	r := redistest.DocumentedRights(t)
 	servers := redistest.Masters(t, 3)
-	native := nativeRights(t, servers[0])
+	native := redistest.NativeRights(t, servers[0])
 	full := slices.Concat(r.Needed, r.Faster, r.Shared, r.Lines, r.Fencing, native)
 	for what, rights := range map[string][]string{"full": full, "least": r.Needed, "readers": slices.Concat(r.Needed, r.Shared), "no lines": slices.Concat(r.Needed, r.Faster, native)} {
 		t.Run(what, func(t *testing.T) {
@@ -251,7 +226,7 @@ func TestWhatIsDeniedIsNotTriedAgain(t *testing.T) {
 				require.NoError(t, lock.Release(t.Context()))
 			}
 			use()
-			n, denied := denials(t, masters)
+			n, denied := redistest.Denials(t, masters)
 			if what == "full" {
 				require.Zero(t, n, denied)
 				return
@@ -259,7 +234,7 @@ func TestWhatIsDeniedIsNotTriedAgain(t *testing.T) {
 			require.NotZero(t, n, "each connection tries")
 			for range 4 { // a connection tries what is optional when it is first of use
 				use()
-				if n, denied = denials(t, masters); n == 0 {
+				if n, denied = redistest.Denials(t, masters); n == 0 {
 					return
 				}
 			}

@@ -68,7 +68,7 @@ func TestMasterOfOtherMastersCastsNoVote(t *testing.T) {
 // The least rights allow the reads. A user with less sees no set.
 func TestSetThatMayNotBeReadIsNotSeen(t *testing.T) {
 	masters := fencedSet(t, 3)
-	rights := slices.Clone(documentedRights(t).Needed)
+	rights := slices.Clone(redistest.DocumentedRights(t).Needed)
 	_, err := openAs(t, masters[:1], rights)
 	require.ErrorIs(t, err, engine.ErrConfigMismatch)
 	for i, right := range rights {

@@ -34,10 +34,6 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Run(m, func() error { return goleak.Find() }))
 }
 
-func documentedRights(t testing.TB) redistest.Rights {
-	return redistest.DocumentedRights(t)
-}
-
 // openAs opens an engine for the documented user with these rules.
 func openAs(t *testing.T, masters []*redisserver.Server, rights []string, changes ...func(*engine.Config)) (*engine.Engine, error) {
 	t.Helper()

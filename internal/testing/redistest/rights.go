@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,4 +36,28 @@ func Grant(t testing.TB, masters []*redisserver.Server, rules ...string) {
 	for _, m := range masters {
 		Command(t, m, append([]string{"ACL", "SETUSER", "locks", "reset"}, rules...)...)
 	}
+}
+
+// NativeRights is those of the commands that the server has; Valkey's has another name.
+func NativeRights(t testing.TB, m *redisserver.Server) (has []string) {
+	require.Equal(t, []string{"+msetex", "+delex"}, DocumentedRights(t).Native)
+	for _, command := range []string{"msetex", "delex", "delifeq"} {
+		if Command(t, m, "COMMAND", "INFO", command).([]any)[0] != nil {
+			has = append(has, "+"+command)
+		}
+	}
+	return has
+}
+
+// Denials returns the sum of the counts in the masters' ACL LOG, and clears it.
+func Denials(t testing.TB, masters []*redisserver.Server) (n int64, what string) {
+	for _, m := range masters {
+		for _, entry := range Command(t, m, "ACL", "LOG", "128").([]any) {
+			e := entry.([]any)
+			n += e[1].(int64)
+			what += fmt.Sprintln(e[1], e[5], e[7])
+		}
+		Command(t, m, "ACL", "LOG", "RESET")
+	}
+	return n, what
 }
