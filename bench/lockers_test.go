@@ -121,12 +121,17 @@ func (l *leases) TryAcquire(_ context.Context, name string, ttl time.Duration) (
 }
 
 func (l *leases) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	return untilHeld(ctx, l.poll, func() (Held, error) { return l.TryAcquire(ctx, name, ttl) })
+}
+
+// untilHeld tries again after a pause, until it holds or ctx ends.
+func untilHeld(ctx context.Context, pause time.Duration, try func() (Held, error)) (Held, error) {
 	for {
-		if h, err := l.TryAcquire(ctx, name, ttl); err == nil {
+		if h, err := try(); err == nil {
 			return h, nil
 		}
 		select {
-		case <-time.After(l.poll/2 + rand.N(l.poll)):
+		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

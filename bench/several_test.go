@@ -19,20 +19,14 @@ type several struct {
 type severalHeld []Held
 
 func (l several) AcquireAll(ctx context.Context, names []string, ttl time.Duration) (Held, error) {
-	for {
+	return untilHeld(ctx, l.poll, func() (Held, error) {
 		held, got, err := l.AcquireMany(ctx, names, ttl)
-		if err == nil && (len(got) == len(names) || l.half && len(got) >= len(names)-1) {
-			return held, nil
+		if err != nil || len(got) == len(names) || l.half && len(got) >= len(names)-1 {
+			return held, err
 		}
-		if err == nil {
-			_ = held.Release(ctx)
-		}
-		select {
-		case <-time.After(l.poll):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+		_ = held.Release(ctx)
+		return nil, ErrRefused
+	})
 }
 
 func (l several) AcquireMany(ctx context.Context, names []string, ttl time.Duration) (Held, []int, error) {

@@ -146,7 +146,7 @@ func TestReadersDoNotDisturbTheFencesOfWriters(t *testing.T) {
 
 // crowd is a lock in memory with readers. It may be broken.
 type crowd struct {
-	poll   time.Duration
+	noop
 	broken string     // intrudes: readers let writers in; joins: a writer lets readers in; forgets: the first reader to leave takes all with it
 	mu     sync.Mutex // guards the following
 	names  map[string]*crowdName
@@ -168,10 +168,10 @@ type crowdHeld struct {
 }
 
 func newCrowd(broken string) *crowd {
-	return &crowd{poll: time.Millisecond, broken: broken, names: map[string]*crowdName{}}
+	return &crowd{broken: broken, names: map[string]*crowdName{}}
 }
 
-func (c *crowd) try(name string, reads bool, ttl time.Duration) *crowdHeld {
+func (c *crowd) try(name string, reads bool, ttl time.Duration) (Held, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.names[name]
@@ -189,40 +189,22 @@ func (c *crowd) try(name string, reads bool, ttl time.Duration) *crowdHeld {
 		n.fence++
 		h.fence = n.fence
 	default:
-		return nil
+		return nil, ErrRefused
 	}
-	return h
-}
-
-func (c *crowd) wait(ctx context.Context, name string, reads bool, ttl time.Duration) (Held, error) {
-	for {
-		if h := c.try(name, reads, ttl); h != nil {
-			return h, nil
-		}
-		select {
-		case <-time.After(c.poll/2 + rand.N(c.poll)):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	return h, nil
 }
 
 func (c *crowd) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
-	return c.wait(ctx, name, false, ttl)
+	return untilHeld(ctx, time.Millisecond, func() (Held, error) { return c.try(name, false, ttl) })
 }
 
 func (c *crowd) AcquireShared(ctx context.Context, name string, ttl time.Duration) (Held, error) {
-	return c.wait(ctx, name, true, ttl)
+	return untilHeld(ctx, time.Millisecond, func() (Held, error) { return c.try(name, true, ttl) })
 }
 
 func (c *crowd) AcquirePermit(ctx context.Context, name string, _ int, ttl time.Duration) (Held, error) {
 	return nil, ErrRefused
 }
-
-func (c *crowd) TryAcquire(context.Context, string, time.Duration) (Held, error) {
-	return nil, ErrRefused
-}
-func (c *crowd) Close() error { return nil }
 
 func (h *crowdHeld) Until() time.Time { return h.until }
 func (h *crowdHeld) Fence() uint64    { return h.fence }
@@ -338,65 +320,41 @@ func TestSlotsAreFullOnlyIfNobodyMovesBetweenTwoLooks(t *testing.T) {
 	require.False(t, takenThroughout([]int64{one, 0}, []int64{one, 0}, 14*ms))
 }
 
-// permits grants slots permits of each name, whatever the limit.
-type permits struct{ *leases }
-
-func (p permits) AcquireShared(context.Context, string, time.Duration) (Held, error) {
-	return nil, ErrRefused
+// permits grants slots permits of each name, whatever the limit. The fences of each slot grow, those of slot 0 above all others. broken
+// is the slot whose fences fall; -1: none.
+type permits struct {
+	fencedLeases
+	slots, broken int
 }
 
-func (p permits) AcquirePermit(ctx context.Context, name string, _ int, ttl time.Duration) (Held, error) {
-	return p.Acquire(ctx, name, ttl)
-}
-
-func TestAuditOfARunSeesOneHolderTooMany(t *testing.T) {
-	for slots, violated := range map[int]bool{2: false, 3: false, 4: true} {
-		r := measure(t, permits{newLeases(slots, time.Millisecond)}, crowded(Permit(3)))
-		require.Equal(t, violated, r.Safety.Violated(), slots)
-		require.Greater(t, r.Totals.Acquired, int64(500))
-		require.Nil(t, r.Latency[HandoverTime], "nobody hands over to a certain one")
-	}
-}
-
-// fencedPermits grants permits as a correct lock does. The fences of each slot grow, those of slot 0 above all others. broken is the
-// slot whose fences fall; -1: none.
-type fencedPermits struct {
-	permits
-	broken int
-}
-
-type fencedPermit struct {
+type permit struct {
 	Held
 	slot  int
 	fence uint64
 }
 
-func (p fencedPermit) Slot() int     { return p.slot }
-func (p fencedPermit) Fence() uint64 { return p.fence }
+func (p permit) Slot() int     { return p.slot }
+func (p permit) Fence() uint64 { return p.fence }
 
-func newFencedPermits(broken int) fencedPermits {
-	return fencedPermits{permits{newFencedLeases(growing).leases}, broken}
+func (p permits) AcquireShared(context.Context, string, time.Duration) (Held, error) {
+	return nil, ErrRefused
 }
 
-func (p fencedPermits) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (Held, error) {
-	for {
-		for _, slot := range rand.Perm(limit) {
+func (p permits) AcquirePermit(ctx context.Context, name string, limit int, ttl time.Duration) (Held, error) {
+	return untilHeld(ctx, p.poll, func() (Held, error) {
+		for _, slot := range rand.Perm(p.slots) {
 			h, err := p.TryAcquire(ctx, fmt.Sprintf("%s %d", name, slot), ttl)
 			if err != nil {
 				continue
 			}
-			fence := uint64(limit-slot)<<40 + fenceOf(h)
+			fence := uint64(p.slots-slot)<<40 + fenceOf(h)
 			if slot == p.broken {
 				fence = 1<<50 - fenceOf(h)
 			}
-			return fencedPermit{h, slot, fence}, nil
+			return permit{h, min(slot, limit-1), fence}, nil
 		}
-		select {
-		case <-time.After(p.poll):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+		return nil, ErrRefused
+	})
 }
 
 func TestAuditSeesAFenceOfASlotThatDoesNotGrow(t *testing.T) {
@@ -438,12 +396,16 @@ func TestAuditForgivesTheFenceOfAPermitThatSleptThroughItsLease(t *testing.T) {
 	require.EqualValues(t, 1, a.stale().Load())
 }
 
-func TestAuditOfARunComparesTheFencesOfASlot(t *testing.T) {
-	for broken, violated := range map[int]bool{-1: false, 0: true, 2: true} {
-		r := measure(t, newFencedPermits(broken), crowded(Permit(3)))
-		require.Equal(t, violated, r.Safety.FenceViolations > 0, broken)
-		require.Zero(t, r.Safety.Overlaps)
-		require.Positive(t, r.Totals.Fenced)
+func TestAuditOfARunSeesOneHolderTooManyAndFencesOfASlotThatFall(t *testing.T) {
+	for _, c := range []struct {
+		slots, broken   int
+		overlaps, stale bool
+	}{{2, -1, false, false}, {3, -1, false, false}, {3, 0, false, true}, {3, 2, false, true}, {4, -1, true, true}} {
+		r := measure(t, permits{newFencedLeases(growing), c.slots, c.broken}, crowded(Permit(3)))
+		require.Equal(t, c.overlaps, r.Safety.Overlaps > 0, "%+v", c)
+		require.Equal(t, c.stale, r.Safety.FenceViolations > 0, "%+v", c)
+		require.Greater(t, r.Totals.Acquired, int64(500))
 		require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+		require.Nil(t, r.Latency[HandoverTime], "nobody hands over to a certain one")
 	}
 }
