@@ -61,16 +61,6 @@ func TestALossEndsTheCommandAndWhatItHasStarted(t *testing.T) {
 	}
 }
 
-// The whole way, on masters.
-func TestALockThatIsReleasedByForceIsLostAtTheNextRenewal(t *testing.T) {
-	t.Parallel()
-	s := newSet(t)
-	j := s.script(t, quick+" name", `trap 'echo bye; exit 7' TERM`+forever)
-	s.forced(t, "name")
-	j.ends(t, exitLost)
-	require.Contains(t, j.out.String(), "bye")
-}
-
 // firstProcess is set in the environment of a muxlock that makes itself the subreaper of its descendants, like the first
 // process of a container.
 const firstProcess = "FIRST_PROCESS"

@@ -166,16 +166,3 @@ func TestASignalEndsTheWait(t *testing.T) {
 		require.Empty(t, j.out.String())
 	}
 }
-
-func TestTheCommandGetsItsFenceWhichGrows(t *testing.T) {
-	t.Parallel()
-	s := newFencedSet(t).with("MUXLOCK_FENCING=false")
-	number := func(text string) uint64 {
-		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
-		require.NoError(t, err)
-		return n
-	}
-	first := number(s.ok(t, "exec --ttl 4s --fencing name -- sh -c", "echo $MUXLOCK_FENCE"))
-	require.Positive(t, first)
-	require.Greater(t, number(s.ok(t, "exec --ttl 4s --fence-env TOKEN name -- sh -c", "echo $TOKEN")), first, "whatever the environment says of fencing")
-}
