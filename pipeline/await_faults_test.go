@@ -134,16 +134,14 @@ func TestReadThatIsNeverAnsweredEndsItsConnection(t *testing.T) {
 	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		hold("a", b.fakes, hour)
 		for _, f := range b.fakes {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if args[0] == "PTTL" {
-						for _, c := range f.conns {
-							c.mute = true
-						}
-						f.hook = nil
+			f.answer(func(args []string) string {
+				if args[0] == "PTTL" {
+					for _, c := range f.conns {
+						c.mute = true
 					}
-					return ""
+					f.hook = nil
 				}
+				return ""
 			})
 		}
 		start := time.Now()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -258,12 +259,7 @@ func TestCloseDoesNotWaitForATrackersDialOrRead(t *testing.T) {
 							f.hook = hangOn(f, "PTTL")
 						default:
 							hang, refuse := hangOn(f, "PTTL"), refusing("CLIENT TRACKING")
-							f.hook = func(args []string) string {
-								if reply := refuse(args); reply != "" {
-									return reply
-								}
-								return hang(args)
-							}
+							f.hook = func(args []string) string { return cmp.Or(refuse(args), hang(args)) }
 						}
 					})
 				}

@@ -96,6 +96,9 @@ func (f *fake) set(change func()) {
 	f.changed.Broadcast()
 }
 
+// answer has a function answer in the fake's place, if it likes to.
+func (f *fake) answer(hook func(args []string) string) { f.set(func() { f.hook = hook }) }
+
 // cut closes all connections. What they have sent is not executed any more.
 func (f *fake) cut() { f.set(f.cutLocked) }
 

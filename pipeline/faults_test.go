@@ -132,15 +132,13 @@ func TestSessionNeverDialsAgain(t *testing.T) {
 func TestGrantOfASessionThatDiedDoesNotCount(t *testing.T) {
 	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:2] {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if args[0] == "SET" && args[1] == "a" {
-						f.hook = nil
-						f.answerLocked(args) // executed, and granted
-						f.restartLocked()
-					}
-					return ""
+			f.answer(func(args []string) string {
+				if args[0] == "SET" && args[1] == "a" {
+					f.hook = nil
+					f.answerLocked(args) // executed, and granted
+					f.restartLocked()
 				}
+				return ""
 			})
 		}
 		out := b.tryAcquire("a")

@@ -166,15 +166,13 @@ func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 // denies makes a fake's ACL forbid names with a prefix.
 func (f *fake) denies(prefix string) {
 	const answer = "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n"
-	f.set(func() {
-		f.hook = func(args []string) string {
-			for _, e := range requestsOf(args) {
-				if strings.HasPrefix(e.name, prefix) {
-					return answer
-				}
+	f.answer(func(args []string) string {
+		for _, e := range requestsOf(args) {
+			if strings.HasPrefix(e.name, prefix) {
+				return answer
 			}
-			return ""
 		}
+		return ""
 	})
 }
 

@@ -142,19 +142,17 @@ func TestConnectionThatIsCutAfterARefusedBatchLeavesNothingLocked(t *testing.T) 
 				b.started()
 				b.mustAcquire("name7")
 				f, seen := b.fakes[0], 0
-				f.set(func() {
-					f.hook = func(args []string) string {
-						if args[0] != "SET" || args[1] == "first" {
-							return ""
-						}
-						if seen++; seen == 1+10*single {
-							f.cutLocked()
-							if !executed {
-								return "-ERR never read\r\n"
-							}
-						}
+				f.answer(func(args []string) string {
+					if args[0] != "SET" || args[1] == "first" {
 						return ""
 					}
+					if seen++; seen == 1+10*single {
+						f.cutLocked()
+						if !executed {
+							return "-ERR never read\r\n"
+						}
+					}
+					return ""
 				})
 				outs := b.acquireTogether(numbered(30)...)
 				for i, out := range outs {

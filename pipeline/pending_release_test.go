@@ -83,14 +83,12 @@ func TestReleaseThatFailedIsSentAgain(t *testing.T) {
 			f := b.fakes[2]
 			origin := b.mustAcquire("a").Origin
 			time.Sleep(10 * time.Millisecond)
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if args[0] == "EVALSHA" {
-						f.hook = nil
-						return "-" + fault + " for a test\r\n"
-					}
-					return ""
+			f.answer(func(args []string) string {
+				if args[0] == "EVALSHA" {
+					f.hook = nil
+					return "-" + fault + " for a test\r\n"
 				}
+				return ""
 			})
 			b.mustRelease("a", origin)
 			time.Sleep(10 * time.Millisecond)

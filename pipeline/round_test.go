@@ -283,10 +283,8 @@ func requireCommands(t *testing.T, entries []Request) *conn.Load {
 func TestCausesAreThoseOfTheCallItself(t *testing.T) {
 	overMasters(t, 3, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:2] {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					return map[string]string{"SET odd": "-ERR odd\r\n", "SET denied": "-NOPERM No permissions to access a key\r\n"}[strings.Join(args[:min(2, len(args))], " ")]
-				}
+			f.answer(func(args []string) string {
+				return map[string]string{"SET odd": "-ERR odd\r\n", "SET denied": "-NOPERM No permissions to access a key\r\n"}[strings.Join(args[:min(2, len(args))], " ")]
 			})
 		}
 		blocker := side(func() { b.mustAcquire("blocker") })

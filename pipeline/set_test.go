@@ -264,16 +264,7 @@ func TestSetIsNotRepeatedBehindTheReleaseOfOneOfIt(t *testing.T) {
 // Where an ACL denies a name of a set, all of the set is denied, and the sets beside it are not.
 func TestNameThatIsDeniedDeniesItsSet(t *testing.T) {
 	overMasters(t, 3, func(t *testing.T, b *bubble) {
-		for _, f := range b.fakes {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if slices.Contains(args, "denied") {
-						return "-NOPERM No permissions to access a key\r\n"
-					}
-					return ""
-				}
-			})
-		}
+		each(b.fakes, func(f *fake) { f.denies("denied") })
 		reqs := slices.Concat(setOf(1, "a", "b"), setOf(2, "c", "denied"), setOf(3, numbered(9)...))
 		for i, r := range b.doMany(t.Context(), reqs) {
 			require.NoError(t, r.Err)

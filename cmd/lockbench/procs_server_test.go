@@ -17,14 +17,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
+// A whole run, on servers of the given programs.
 func TestProcessesShareOneContendedName(t *testing.T) {
 	t.Parallel()
-	doc, stderr := measured(t, "run --local 3 --procs 2 --workers 4 --keys 2 --hold exp:200us --duration 1200ms --warmup 100ms")
+	redistest.NeedServer(t)
+	server, err := redisserver.Binary()
+	require.NoError(t, err)
+	doc, stderr := measured(t, "run --local 3 --procs 2 --workers 4 --keys 2 --hold exp:200us --duration 1200ms --warmup 100ms --seed 42", "--server", server)
+	require.Equal(t, []string{server}, doc.Config.Programs, "to repeat it")
+	require.Len(t, doc.Results, 1)
 	r := doc.Results[0]
+	require.Positive(t, r.ThroughputPerS)
+	require.EqualValues(t, 42, r.Seed)
 	require.Equal(t, []int{2, 4}, []int{r.Procs, r.Workers})
 	require.NotNil(t, cmp.Or(r.Latency[bench.HandoverTime], r.Latency[bench.RemoteHandoverTime]))
 	require.Len(t, r.Fairness.PerProc, 2)

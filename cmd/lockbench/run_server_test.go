@@ -9,7 +9,6 @@ import (
 
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/session"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -25,20 +24,6 @@ func TestALeastPrivilegedUserRunsALoad(t *testing.T) {
 	doc, _ := measured(t, "run --new-masters --workers 4 --hold 1ms --duration 1s --warmup 0s --masters "+strings.Join(addrs, ","))
 	require.Positive(t, doc.Results[0].ThroughputPerS)
 	require.Empty(t, doc.Results[0].ErrorSamples)
-}
-
-// A whole run, on servers of the given programs.
-func TestRunPrintsOneJSONDocument(t *testing.T) {
-	t.Parallel()
-	redistest.NeedServer(t)
-	server, err := redisserver.Binary()
-	require.NoError(t, err)
-	doc, stderr := measured(t, "run --local 3 --duration 1s --warmup 50ms --seed 42", "--server", server)
-	require.Len(t, doc.Results, 1)
-	require.Positive(t, doc.Results[0].ThroughputPerS)
-	require.EqualValues(t, 42, doc.Results[0].Seed)
-	require.Equal(t, []string{server}, doc.Config.Programs, "to repeat it")
-	require.Contains(t, stderr, "cycles/s", "progress")
 }
 
 func TestCompareShowsATableWithARawLoadToo(t *testing.T) {

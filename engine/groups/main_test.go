@@ -79,6 +79,15 @@ func (w world) config(now, next string) Config {
 	return cfg
 }
 
+// tried plays a process that ends at once, and returns why it did not start.
+func tried(t testing.TB, cfg Config) error {
+	e, err := New(t.Context(), cfg)
+	if err == nil {
+		err = e.Close()
+	}
+	return err
+}
+
 // open plays a process with these maps.
 func (w world) open(t testing.TB, now, next string) *Engine {
 	t.Helper()

@@ -43,10 +43,9 @@ func TestAMapIsChangedInTwoSteps(t *testing.T) {
 		{"d", "bcd", true},
 	}
 	for i, s := range steps {
-		e, err := New(t.Context(), w.config(s.now, s.next))
+		err := tried(t, w.config(s.now, s.next))
 		if s.starts {
 			require.NoError(t, err, "step %d: %v", i, s)
-			require.NoError(t, e.Close())
 			continue
 		}
 		require.ErrorIs(t, err, engine.ErrConfigMismatch, "step %d: %v", i, s)
@@ -56,13 +55,7 @@ func TestAMapIsChangedInTwoSteps(t *testing.T) {
 
 func TestTheNoteSurvivesWhatLocksSurvive(t *testing.T) {
 	w := newWorld(t)
-	start := func(now, next string) error {
-		e, err := New(t.Context(), w.config(now, next))
-		if err == nil {
-			err = e.Close()
-		}
-		return err
-	}
+	start := func(now, next string) error { return tried(t, w.config(now, next)) }
 	require.NoError(t, start("ab", ""))
 	w["a0:1"].Down()
 	w["b0:1"].Down()
@@ -106,9 +99,7 @@ func TestANoteThatAllAnswersHaveIsNotWrittenAgain(t *testing.T) {
 	require.Zero(t, writes.Load(), "a slow process could put an older note back")
 	cfg := w.config("ab", "abc")
 	cfg.ReadOnly = true
-	e, err := New(t.Context(), cfg)
-	require.NoError(t, err)
-	require.NoError(t, e.Close())
+	require.NoError(t, tried(t, cfg))
 	require.Zero(t, writes.Load(), "who only looks changes no map")
 	w["a0:1"].Up()
 	w["b0:1"].Delete("__muxlock__:groups:")
@@ -122,7 +113,7 @@ func TestNewNeedsTheNoteOfAQuorumOfEachGroup(t *testing.T) {
 	for _, m := range []string{"b0:1", "b1:1"} {
 		w[m].Deny("__muxlock__:groups:", true)
 	}
-	_, err := New(t.Context(), w.config("ab", ""))
+	err := tried(t, w.config("ab", ""))
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.ErrorIs(t, err, engine.ErrDenied)
 	require.ErrorContains(t, err, `group "b"`)
@@ -181,11 +172,7 @@ func TestWithFencingAMapIsOfTheSetsThatMastersBelongTo(t *testing.T) {
 	setUp(c...)
 	start := func(groups map[string][]string) error {
 		cfg.Groups = groups
-		e, err := New(t.Context(), cfg)
-		if err == nil {
-			err = e.Close()
-		}
-		return err
+		return tried(t, cfg)
 	}
 	require.NoError(t, start(map[string][]string{"a": a, "b": b}))
 	require.ErrorIs(t, start(map[string][]string{"a": b, "b": a}), engine.ErrConfigMismatch)
@@ -207,8 +194,7 @@ func TestTheMastersKeepTheNoteWhileAProcessRuns(t *testing.T) {
 			require.NotEmpty(t, m.Value("__muxlock__:groups:"))
 		}
 		require.NoError(t, e.Ready(within(t)))
-		_, err := New(t.Context(), w.config("abc", ""))
-		require.ErrorIs(t, err, engine.ErrConfigMismatch)
+		require.ErrorIs(t, tried(t, w.config("abc", "")), engine.ErrConfigMismatch)
 		require.NoError(t, e.Close())
 	})
 }

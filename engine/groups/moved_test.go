@@ -313,21 +313,17 @@ func TestAnAbandonedAcquireLeavesNothingInEitherGroup(t *testing.T) {
 	ofEither(t, func(t *testing.T, w world, now, next, group string) {
 		e := w.open(t, now, next)
 		w.slow(group, time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		_, err := e.Acquire(ctx, "name", 0)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
 		set := []string{"{name}/1", "{name}/2"}
-		_, err = e.TryAcquireAll(ctx, set, 0)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		cancel()
-		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
-		_, err = e.TryAcquireAll(ctx, set, 0)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		cancel()
-		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
-		_, err = e.TryAcquireShared(ctx, "read", 0)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		cancel()
+		for _, acquire := range []func(context.Context) error{
+			func(ctx context.Context) error { _, err := e.Acquire(ctx, "name", 0); return err },
+			func(ctx context.Context) error { _, err := e.TryAcquireAll(ctx, set, 0); return err },
+			func(ctx context.Context) error { _, err := e.TryAcquireShared(ctx, "read", 0); return err },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			require.ErrorIs(t, acquire(ctx), context.DeadlineExceeded)
+			require.ErrorIs(t, acquire(ctx), context.DeadlineExceeded, "it is over")
+			cancel()
+		}
 		time.Sleep(3 * time.Second)
 		for _, name := range append(set, "name", "read") {
 			require.Empty(t, w.having(name))

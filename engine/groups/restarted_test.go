@@ -261,7 +261,7 @@ func TestAGroupThatLeftTheMapDoesNotVouchForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for _, maps := range [][2]string{{"ab", ""}, {"ab", "a"}} {
-			require.NoError(t, w.open(t, maps[0], maps[1]).Close())
+			require.NoError(t, tried(t, w.config(maps[0], maps[1])))
 		}
 		w.open(t, "a", "")
 		w.restart("a", 0)
@@ -280,16 +280,13 @@ func TestAGroupThatLeftTheMapDoesNotVouchForIt(t *testing.T) {
 func TestTheLatestNoteOfAGroupCountsThoughAnotherHasMoreSteps(t *testing.T) {
 	w := newWorld(t)
 	for _, maps := range [][2]string{{"a", ""}, {"a", "ac"}, {"ac", ""}} {
-		e, err := New(t.Context(), w.config(maps[0], maps[1]))
-		require.NoError(t, err)
-		require.NoError(t, e.Close())
+		require.NoError(t, tried(t, w.config(maps[0], maps[1])))
 	}
 	w.lose("a", "__muxlock__:groups:")
 	w.open(t, "ab", "")
 	require.Contains(t, w.note("a0"), "1 ")
 	require.Contains(t, w.note("c0"), "3 ")
-	_, err := New(t.Context(), w.config("ac", ""))
-	require.ErrorIs(t, err, engine.ErrConfigMismatch)
+	require.ErrorIs(t, tried(t, w.config("ac", "")), engine.ErrConfigMismatch)
 }
 
 // TestAForeignNoteIsLoggedAndNeverCopied puts another map's note on some masters while a process runs.
@@ -315,8 +312,7 @@ func TestAForeignNoteIsLoggedAndNeverCopied(t *testing.T) {
 			for _, name := range []string{nameIn(t, e, "a", 0), nameIn(t, e, "b", 0)} {
 				require.NoError(t, e.TryDo(t.Context(), name, 0, func(context.Context) error { return nil }), "it goes on")
 			}
-			_, err = New(t.Context(), w.config("ab", ""))
-			require.ErrorIs(t, err, engine.ErrConfigMismatch, "neither note is known to be right")
+			require.ErrorIs(t, tried(t, w.config("ab", "")), engine.ErrConfigMismatch, "neither note is known to be right")
 			require.NoError(t, e.Close())
 			require.Equal(t, 1, strings.Count(logged.String(), "level=ERROR"), logged.String())
 			require.Contains(t, logged.String(), "the masters have Groups 0123456789abcdef and Next none")
