@@ -200,16 +200,12 @@ func TestARefusedHealIsTriedAgainSoon(t *testing.T) {
 		e := r.open(t)
 		lock := r.keeping(t, e)
 		r.master(0).Do("SET", "lock", "of somebody else")
-		for r.onAll(lock) {
-			time.Sleep(time.Millisecond)
-		}
+		await.True(t, func() bool { return !r.onAll(lock) })
 		time.Sleep(100 * time.Millisecond)
 		require.Equal(t, "of somebody else", r.master(0).Value("lock"))
 		r.master(0).Delete("lock")
 		deleted := time.Now()
-		for !r.onAll(lock) {
-			time.Sleep(time.Millisecond)
-		}
+		await.True(t, func() bool { return r.onAll(lock) })
 		require.Less(t, time.Since(deleted), 250*time.Millisecond, "before the next renewal")
 	})
 }
@@ -222,13 +218,9 @@ func TestAHealThatMakesAQuorumIsFollowedByARenewal(t *testing.T) {
 		until := lock.Until()
 		r.master(0).Slow(time.Hour)
 		r.master(1).Delete("lock")
-		for e.Stats().RenewalsFailed == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		await.True(t, func() bool { return e.Stats().RenewalsFailed > 0 })
 		failed := time.Now()
-		for lock.Until().Equal(until) {
-			time.Sleep(time.Millisecond)
-		}
+		await.True(t, func() bool { return !lock.Until().Equal(until) })
 		require.Less(t, time.Since(failed), 20*time.Millisecond, "before the next try")
 		r.master(0).Slow(0)
 	})

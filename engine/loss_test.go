@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/shown"
 )
 
 func TestReleaseThatFindsTheKeyGoneIsALoss(t *testing.T) {
@@ -30,7 +32,7 @@ func TestReleaseThatFindsTheKeyGoneIsALoss(t *testing.T) {
 		require.Equal(t, []string{"lost name after 1.001s", "released name after 1s"}, events)
 		require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("\n")), &log)
 		require.Contains(t, log.String(), `level=WARN msg="lock lost" lock=name held=1.001s cause="muxlock: lock is not held: `)
-	}, observeLosses(&events), func(c *Config) { c.Logger = timeless(&log) })
+	}, observeLosses(&events), func(c *Config) { c.Logger = shown.Timeless(&log) })
 }
 
 func TestLossThatWasFoundBeforeReleaseCountsOnce(t *testing.T) {

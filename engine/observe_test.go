@@ -18,21 +18,12 @@ import (
 
 	"muxlock/engine/internal/events"
 	"muxlock/internal/clock"
+	"muxlock/internal/testing/shown"
 )
-
-// timeless is a logger whose lines are the same every time.
-func timeless(out *bytes.Buffer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-}
 
 func TestLoggerSaysWhichMasterWasSetAsideAndWhy(t *testing.T) {
 	var out bytes.Buffer
-	cfg := Config{Logger: timeless(&out), Observer: &Observer{}}
+	cfg := Config{Logger: shown.Timeless(&out), Observer: &Observer{}}
 	r := newRecord(&cfg)
 	r.master("a:1", false, errors.New("connection has ended"))
 	r.master("a:1", true, ErrRestarted)
@@ -274,5 +265,5 @@ func TestWarningsOfAnOutageAreOneLineOfEachKindAndTheirCounts(t *testing.T) {
 		got = lines()
 		require.Len(t, got, 1)
 		require.Regexp(t, `^level=WARN msg="renewal failed" count=48 lock=name\d+ error=`, got[0])
-	}, func(c *Config) { c.Logger = timeless(&out) })
+	}, func(c *Config) { c.Logger = shown.Timeless(&out) })
 }

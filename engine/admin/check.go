@@ -146,6 +146,8 @@ func vote(m pipeline.MasterStats) Finding {
 		f.Text, f.ToDo = "none: it is set aside", "it comes back by itself once it can be reached and admitted"
 	case errors.Is(m.Cause, engine.ErrConfigMismatch):
 		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "configure all processes alike"
+	case errors.Is(m.Cause, ErrMembersLost):
+		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "bring back the masters that are away, with their data"
 	case m.Cause != nil:
 		f.Text, f.ToDo = fmt.Sprintf("none yet: %v", m.Cause), "wait: Ready"
 	default:

@@ -166,6 +166,7 @@ func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
 		require.NoError(t, away(m))
 	}
 	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}).Level)
+	require.Equal(t, LevelFail, vote(pipeline.MasterStats{Up: true, Cause: pipeline.ErrMembersLost}).Level, "no time ends that")
 	require.Error(t, away(pipeline.MasterStats{}))
 }
 

@@ -3,7 +3,6 @@ package servertest
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -15,17 +14,8 @@ import (
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/shown"
 )
-
-// timeless is a logger whose lines are the same every time.
-func timeless(out *bytes.Buffer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-}
 
 func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
 	var out bytes.Buffer
@@ -33,7 +23,7 @@ func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
 	addrs := redistest.Addrs(masters)
 	e, err := engine.New(t.Context(), engine.Config{
 		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, MastersAreNew: true, MasterTimeout: await.Patience,
-		Client: rueidis.ClientOption{Password: "secret"}, Logger: timeless(&out),
+		Client: rueidis.ClientOption{Password: "secret"}, Logger: shown.Timeless(&out),
 	})
 	require.NoError(t, err)
 	cycle(t, e, t.Name())

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/testing/faultconn"
 )
 
 // server listens until the test ends.
@@ -25,20 +26,7 @@ func server(t *testing.T) net.Listener {
 // beforeEcho returns a proxy before a server that answers every byte with itself.
 func beforeEcho(t *testing.T) *Proxy {
 	t.Helper()
-	ln := server(t)
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				io.Copy(c, c)
-			}()
-		}
-	}()
-	p, err := Listen(ln.Addr().String(), clock.NewAlarms())
+	p, err := Listen(faultconn.Echo(t), clock.NewAlarms())
 	require.NoError(t, err)
 	return p
 }

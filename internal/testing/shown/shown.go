@@ -42,3 +42,13 @@ func RequireHidden(t testing.TB, secret string, values ...any) {
 		}
 	}
 }
+
+// Timeless is a logger whose lines are the same every time.
+func Timeless(out *bytes.Buffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}

@@ -11,28 +11,9 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/faultproxy"
+	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
 )
-
-// echo answers every byte with itself and ends with the test.
-func echo(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				io.Copy(c, c)
-			}()
-		}
-	}()
-	return ln.Addr().String()
-}
 
 // proxied connects to an echo through a proxy. All are closed with the test.
 func proxied(t *testing.T, spans ...bench.Span) (*faultproxy.Line, *faultproxy.Remote, net.Conn) {
@@ -40,7 +21,7 @@ func proxied(t *testing.T, spans ...bench.Span) (*faultproxy.Line, *faultproxy.R
 	line, err := faultproxy.OpenLine(faults.Process)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, line.Close()) })
-	p, err := line.Proxy(echo(t))
+	p, err := line.Proxy(faultconn.Echo(t))
 	require.NoError(t, err)
 	p.Delay(spans)
 	c, err := net.Dial("tcp", p.Addr())
