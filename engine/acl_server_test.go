@@ -68,8 +68,7 @@ func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 			log := counted{new(sync.Mutex), map[string]int{}}
 			e, err := openAs(t, masters, slices.Concat(r.Needed, r.Faster, r.Fencing), with, func(c *Config) { c.Logger = slog.New(log) })
 			require.NoError(t, err)
-			lock, err := e.Acquire(t.Context(), "locks:"+t.Name(), 0)
-			require.NoError(t, err)
+			lock := mustAcquire(t, e, "locks:"+t.Name(), 0)
 			everywhere(t, masters, lock)
 			require.NoError(t, lock.KeepAlive(0))
 			lock.lock()

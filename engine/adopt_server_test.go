@@ -13,8 +13,7 @@ import (
 func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
 	masters := five(t)
 	first, second := open(t, masters, holder("first")), open(t, masters, holder("second"))
-	lock, err := first.Acquire(t.Context(), t.Name(), 10*time.Second)
-	require.NoError(t, err)
+	lock := mustAcquire(t, first, t.Name(), 10*time.Second)
 	everywhere(t, masters, lock)
 	token := lock.Reveal()
 	adopted, err := second.Adopt(t.Context(), t.Name(), token, 20*time.Second)

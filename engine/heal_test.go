@@ -146,8 +146,7 @@ func TestKeptLocksOutlastTheLossOfEveryMaster(t *testing.T) {
 
 // keeping is a kept lock that all masters have.
 func (r *roll) keeping(t *testing.T, e *Engine) *Lock {
-	lock, err := e.Acquire(t.Context(), "lock", 0)
-	require.NoError(t, err)
+	lock := mustAcquire(t, e, "lock", 0)
 	require.NoError(t, lock.KeepAlive(0))
 	time.Sleep(time.Second)
 	n, of := lock.HeldOn()
@@ -264,8 +263,7 @@ func TestALockOfAMajorityThatRestartedIsLostWithItsValidity(t *testing.T) {
 func TestAYoungLockIsNotHealed(t *testing.T) {
 	overRoll(t, 3, false, func(t *testing.T, r *roll) {
 		e := r.open(t)
-		lock, err := e.Acquire(t.Context(), "lock", 0)
-		require.NoError(t, err)
+		lock := mustAcquire(t, e, "lock", 0)
 		synctest.Wait() // a quorum was enough for Acquire
 		r.master(0).Delete("lock")
 		extend := func() {

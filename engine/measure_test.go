@@ -50,15 +50,13 @@ func took(d Durations) (all []time.Duration) {
 func TestHoldsAreFromAcquireToRelease(t *testing.T) {
 	inMeasuredBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		hold := func(d time.Duration) {
-			lock, err := e.Acquire(t.Context(), "name", 0)
-			require.NoError(t, err)
+			lock := mustAcquire(t, e, "name", 0)
 			time.Sleep(d)
 			_ = lock.Release(t.Context())
 		}
 		hold(70 * time.Millisecond)
 		hold(time.Minute) // the lease ran out meanwhile
-		lock, err := e.Acquire(t.Context(), "name", 0)
-		require.NoError(t, err)
+		lock := mustAcquire(t, e, "name", 0)
 		time.Sleep(time.Second)
 		m := e.Measured()
 		require.Equal(t, []time.Duration{70 * time.Millisecond, time.Minute}, took(m.Holds), "and not the one that lasts")
@@ -76,8 +74,7 @@ func TestHoldsAreFromAcquireToRelease(t *testing.T) {
 func TestLocksThatAreRenewedAreApart(t *testing.T) {
 	inMeasuredBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		acquire := func(ttl time.Duration) *Lock {
-			lock, err := e.Acquire(t.Context(), fmt.Sprint("name", ttl, time.Now()), ttl)
-			require.NoError(t, err)
+			lock := mustAcquire(t, e, fmt.Sprint("name", ttl, time.Now()), ttl)
 			return lock
 		}
 		short, kept, extended, leader := acquire(0), acquire(0), acquire(time.Second), acquire(0)
@@ -107,8 +104,7 @@ func TestAcquiresAreOfTheAttemptThatWins(t *testing.T) {
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		s.set(func() { s.away, s.delay = false, 5*time.Millisecond })
-		lock, err := e.Acquire(t.Context(), "name", 0)
-		require.NoError(t, err)
+		lock := mustAcquire(t, e, "name", 0)
 		require.Equal(t, []time.Duration{5 * time.Millisecond}, took(e.Measured().Acquires))
 
 		next := make(chan error)

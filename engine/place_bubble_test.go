@@ -376,8 +376,7 @@ func TestWhoWonBesideOthersPassesTheLockOn(t *testing.T) {
 			for _, yes := range []uint8{5, 4} {
 				before := len(l.passed())
 				l.set(func() { l.yes = yes })
-				lock, err := e.Acquire(t.Context(), "another", 0)
-				require.NoError(t, err)
+				lock := mustAcquire(t, e, "another", 0)
 				require.NoError(t, lock.Release(t.Context()))
 				require.Equal(t, 5-int(yes), len(l.passed())-before)
 			}

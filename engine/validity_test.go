@@ -15,8 +15,7 @@ import (
 
 func mustAcquire(t *testing.T, e *Engine, name string, ttl time.Duration) *Lock {
 	t.Helper()
-	lock, err := e.Acquire(t.Context(), name, ttl)
-	require.NoError(t, err)
+	lock := mustAcquire(t, e, name, ttl)
 	return lock
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/await"
 	"muxlock/pipeline/internal/conn"
 )
 
@@ -136,9 +137,7 @@ func (b *bubble) redialled(f *fake) time.Duration {
 	b.Helper()
 	before, cut := len(f.dialTimes()), time.Now()
 	f.cut()
-	for len(f.dialTimes()) == before {
-		time.Sleep(time.Millisecond)
-	}
+	await.True(b, func() bool { return len(f.dialTimes()) > before })
 	b.untilUp(len(b.fakes))
 	return f.dialTimes()[before].Sub(cut)
 }

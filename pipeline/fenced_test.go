@@ -11,6 +11,7 @@ import (
 
 	"muxlock/internal/line"
 	"muxlock/internal/quorum"
+	"muxlock/internal/testing/await"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
 	"muxlock/scripts"
@@ -49,18 +50,14 @@ func TestProcessesDoNotAdmitAMasterAtTheSameMoment(t *testing.T) {
 		}
 		for range times {
 			b.servers[0].Restart()
-			for b.p.Stats().Masters[0].VotesFrom.IsZero() {
-				time.Sleep(time.Millisecond)
-			}
+			await.True(t, func() bool { return !b.p.Stats().Masters[0].VotesFrom.IsZero() })
 			time.Sleep(time.Until(b.p.Stats().Masters[0].VotesFrom) - 1)
 			before := asked()
 			time.Sleep(time.Millisecond)
 			if asked() > before {
 				atOnce++
 			}
-			for b.admitted() != 0b111 {
-				time.Sleep(time.Millisecond)
-			}
+			await.Within(t, time.Minute, func() bool { return b.admitted() == 0b111 })
 			time.Sleep(time.Minute)
 		}
 		require.Less(t, atOnce, times/2, "a tick may be just then")

@@ -128,7 +128,7 @@ func ofMaster(f facts) (found []Finding) {
 	case s.err != nil:
 		add(LevelUnknown, "slow commands", "", "not known: %v", s.err)
 	case s.count > 0:
-		add(LevelWarn, "slow commands", "see SLOWLOG GET; keep other work off the masters", "%d in the last hour, the longest %s: every lock waited for them", s.count, s.longest)
+		add(LevelWarn, "slow commands", "see SLOWLOG GET; keep other work off the masters", "%d in the last hour, the longest %s: locks that needed this master waited", s.count, s.longest)
 	default:
 		add(LevelOK, "slow commands", "", "none in the last hour")
 	}

@@ -154,8 +154,7 @@ func TestFencingNeedsItsDocumentedRights(t *testing.T) {
 	}
 	e, err := openAs(t, masters, all, fenced)
 	require.NoError(t, err)
-	lock, err := e.Acquire(t.Context(), "locks:"+t.Name(), 0)
-	require.NoError(t, err)
+	lock := mustAcquire(t, e, "locks:"+t.Name(), 0)
 	require.NotZero(t, lock.Fence())
 	require.NoError(t, lock.Release(t.Context()))
 }

@@ -24,8 +24,7 @@ import (
 // heldBeside acquires a name that the last master does not have, and takes it away from nobody.
 func heldBeside(t *testing.T, e *engine.Engine, masters []*redisserver.Server, ttl time.Duration) *engine.Lock {
 	t.Helper()
-	lock, err := e.Acquire(t.Context(), t.Name(), ttl)
-	require.NoError(t, err)
+	lock := mustAcquire(t, e, t.Name(), ttl)
 	everywhere(t, masters, lock)
 	redistest.Command(t, masters[len(masters)-1], "DEL", t.Name())
 	return lock
@@ -112,8 +111,7 @@ func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
 	t.Parallel()
 	masters := fencedSet(t, 3)
 	e := open(t, masters, fenced)
-	lock, err := e.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
+	lock := mustAcquire(t, e, t.Name(), 0)
 	everywhere(t, masters, lock)
 	token := tokenOf(t, masters[0], t.Name())
 	other := open(t, masters, fenced)

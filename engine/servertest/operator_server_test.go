@@ -198,8 +198,7 @@ func requireNoSecondHolder(t *testing.T, set []*redisserver.Server, from, to *re
 	t.Helper()
 	before := open(t, set, fenced, shortLease)
 	untilAdmitted(t, set)
-	lock, err := before.Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
+	lock := mustAcquire(t, before, t.Name(), 0)
 	everywhere(t, set, lock)
 	redistest.Command(t, set[2], "DEL", t.Name()) // it was late
 	replaced(t, set, from, to)

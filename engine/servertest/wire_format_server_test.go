@@ -26,8 +26,7 @@ func TestALockAtAMasterIsAStringUnderItsNameWithATTL(t *testing.T) {
 		e := open(t, masters, shortLease, func(c *engine.Config) {
 			c.Prefix, c.Holder, c.Fencing, c.MastersAreNew = "app:", "web-7/4211", fencing, !fencing
 		})
-		lock, err := e.Acquire(t.Context(), "invoice:42", 0)
-		require.NoError(t, err)
+		lock := mustAcquire(t, e, "invoice:42", 0)
 		value, _ := redistest.Command(t, masters[0], "GET", "app:invoice:42").(string)
 		require.Regexp(t, `^[A-Za-z0-9+/]{22}==@web-7/4211$`, value)
 		left, _ := redistest.Command(t, masters[0], "PTTL", "app:invoice:42").(int64)

@@ -9,8 +9,7 @@ import (
 )
 
 // ErrRestarted is matched by the cause of a master that was started so recently that it may have
-// forgotten locks. It gets no acquires yet. It gets releases and extends, and its votes on them
-// count.
+// forgotten locks. It gets no acquires yet. It gets releases and extends. That it has no such lock says nothing yet.
 var ErrRestarted = errors.New("muxlock: master was restarted")
 
 // Restarted is an error that matches ErrRestarted. Its text says how long the wait will be.
