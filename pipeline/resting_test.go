@@ -22,6 +22,13 @@ func TestIdleConnectionsThatEndAreNoEvent(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
 		b.cfg.Changed = c.add
+		vote := func() {
+			for _, m := range b.p.Stats().Masters {
+				require.True(t, m.Up)
+				require.NoError(t, m.Cause)
+				require.Zero(t, m.SetAside)
+			}
+		}
 		idle := idleFrom(time.Now())
 		b.started()
 		for range 3 {
@@ -29,21 +36,14 @@ func TestIdleConnectionsThatEndAreNoEvent(t *testing.T) {
 			each(b.fakes, (*fake).cut)
 			synctest.Wait()
 			require.Zero(t, b.up())
-			for _, m := range b.p.Stats().Masters {
-				require.True(t, m.Up)
-				require.NoError(t, m.Cause, "it counts as voting")
-			}
+			vote()
 			require.NoError(t, b.p.Ready(t.Context()))
 			b.untilUp(3)
 			synctest.Wait()
 			for _, got := range c.take() {
 				require.Equal(t, change{got.master, true, ErrReconnected}, got)
 			}
-			for _, m := range b.p.Stats().Masters {
-				require.True(t, m.Up)
-				require.NoError(t, m.Cause)
-				require.Zero(t, m.SetAside)
-			}
+			vote()
 		}
 		require.Len(t, b.fakes[0].dialTimes(), 4, "once each")
 	})
