@@ -18,7 +18,7 @@ func init() {
 
 func (e *Engine) inside() inside.Engine {
 	return inside.Engine{
-		Pipe: e.masters.pipe, At: e.masters.at, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
+		Pipe: e.masters.pipe, At: e.masters.at, Durable: e.cfg.MastersAreDurable, Fencing: e.cfg.Fencing, MaxTTL: e.cfg.MaxTTL, Drift: e.cfg.Drift, Closing: e.closing,
 		Setup: e.cfg.setup, Key: e.cfg.key, Holders: e.holders, Snapshot: e.snapshot, Log: e.record.queue.Log,
 		Own: func() any {
 			if e.masters.router != nil {

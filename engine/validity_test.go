@@ -15,7 +15,8 @@ import (
 
 func mustAcquire(t *testing.T, e *Engine, name string, ttl time.Duration) *Lock {
 	t.Helper()
-	lock := mustAcquire(t, e, name, ttl)
+	lock, err := e.Acquire(t.Context(), name, ttl)
+	require.NoError(t, err)
 	return lock
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
+	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 	"muxlock/pipeline"
@@ -39,7 +40,7 @@ func Check(ctx context.Context, e *engine.Engine) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return check(ctx, s.Masters, tried(ctx, in), in.Durable)
+	return check(ctx, s.Masters, tried(ctx, in), in.Durable, in.Fencing)
 }
 
 // tried returns what an engine has seen of its masters. First the engine tries whether processes may stand in line at the
@@ -81,14 +82,14 @@ func CheckRefused(ctx context.Context, cfg engine.Config, refusal error) (Report
 			}
 		}
 	}
-	r, err := check(ctx, s.Masters, seen, cfg.MastersAreDurable)
+	r, err := check(ctx, s.Masters, seen, cfg.MastersAreDurable, cfg.Fencing)
 	r.Findings = append([]Finding{{Level: LevelFail, Check: "start", Text: "no engine starts on these masters", ToDo: "see what else is FAIL or WARN", Masters: []int{}}}, r.Findings...)
 	return r, err
 }
 
 // check asks all masters at once, and judges each answer beside the stats that an engine has of the master.
-// durable says that the engine relies on their disks.
-func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.MasterStats, durable bool) (Report, error) {
+// durable says that the engine relies on their disks, and fenced that a master which was restarted needs others' registers.
+func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.MasterStats, durable, fenced bool) (Report, error) {
 	all := make([]facts, len(masters))
 	var calls sync.WaitGroup
 	for i, m := range masters {
@@ -103,14 +104,19 @@ func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.Maste
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
-	up := 0
+	up, voting := 0, 0
 	for _, m := range seen {
 		if m.Up {
 			up++
+			if m.Cause == nil {
+				voting++
+			}
 		}
 	}
+	tooFew := fenced && !durable && voting < fencing.Peers(len(all), quorum.Size(len(all)))
 	var each []Finding
 	for i, f := range all {
+		f.stuck = tooFew && errors.Is(f.seen.Cause, engine.ErrRestarted)
 		found := ofMaster(f)
 		if durable && f.err == nil {
 			found = append(found, asserted(f))
@@ -139,14 +145,14 @@ func away(m pipeline.MasterStats) error {
 }
 
 // vote finds whether a master votes on new locks.
-func vote(m pipeline.MasterStats) Finding {
+func vote(m pipeline.MasterStats, stuck bool) Finding {
 	f := Finding{Level: LevelWarn, Check: "vote"}
 	switch {
 	case !m.Up:
 		f.Text, f.ToDo = "none: it is set aside", "it comes back by itself once it can be reached and admitted"
 	case errors.Is(m.Cause, engine.ErrConfigMismatch):
 		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "configure all processes alike"
-	case errors.Is(m.Cause, ErrMembersLost):
+	case stuck, errors.Is(m.Cause, ErrMembersLost):
 		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "bring back the masters that are away, with their data"
 	case m.Cause != nil:
 		f.Text, f.ToDo = fmt.Sprintf("none yet: %v", m.Cause), "wait: Ready"

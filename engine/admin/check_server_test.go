@@ -9,6 +9,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -101,4 +102,24 @@ func TestCheckEndsWithItsContextAndAfterClose(t *testing.T) {
 	require.NoError(t, e.Close())
 	_, err = Check(t.Context(), e)
 	require.ErrorIs(t, err, engine.ErrClosed)
+}
+
+// One member is down and another has lost its data.
+func TestAVoteThatNoTimeBringsBackFailsTheCheck(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	fenced := func(c *engine.Config) { c.Fencing, c.MastersAreNew = true, false }
+	require.NoError(t, SetUp(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MasterTimeout: await.Patience}, SetUpOptions{MastersAreNew: true}))
+	e := open(t, masters, fenced)
+	redistest.Command(t, masters[2], "FLUSHALL")
+	found := func() map[string]Level {
+		_, _ = e.TryAcquire(t.Context(), "name", 0)
+		return levelsOf(t, mustCheck(t, e))
+	}
+	await.Equal(t, map[string]Level{"vote": LevelWarn}, func() any { return found() }, "it waits")
+	redistest.Down(t, masters[1])
+	await.True(t, func() bool { return found()["vote"] == LevelFail })
+	err := mustCheck(t, e).Err()
+	require.ErrorContains(t, err, "vote (master 3): none: lost its data or was restarted: no vote for another")
+	require.ErrorContains(t, err, "-> bring back the masters that are away, with their data")
 }

@@ -23,6 +23,7 @@ type facts struct {
 	err     error  // why it cannot be reached
 	info    serverinfo.Info
 	seen    pipeline.MasterStats // what the engine has seen of it
+	stuck   bool                 // it cannot vote before others do
 	config  map[string]string    // of CONFIG GET; absent: not permitted
 
 	tracking error // why CLIENT TRACKING does not work

@@ -105,7 +105,7 @@ func ofMaster(f facts) (found []Finding) {
 	default:
 		add(LevelOK, "role", "", "a master by itself, no cluster")
 	}
-	found = append(found, followers(f), eviction(info), persistence(f), vote(f.seen))
+	found = append(found, followers(f), eviction(info), persistence(f), vote(f.seen, f.stuck))
 
 	if why := away(f.seen); why == nil {
 		add(LevelOK, "permissions", "", "scripts, and a trial lock taken, extended and released; the commands of readers are not tried")

@@ -162,11 +162,11 @@ func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
 		LevelWarn: {Up: true, Cause: pipeline.ErrRestarted},
 		LevelFail: {Up: true, Cause: fmt.Errorf("%w: MaxTTL", pipeline.ErrConfigMismatch)},
 	} {
-		require.Equal(t, want, vote(m).Level)
+		require.Equal(t, want, vote(m, false).Level)
 		require.NoError(t, away(m))
 	}
-	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}).Level)
-	require.Equal(t, LevelFail, vote(pipeline.MasterStats{Up: true, Cause: pipeline.ErrMembersLost}).Level, "no time ends that")
+	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}, false).Level)
+	require.Equal(t, LevelFail, vote(pipeline.MasterStats{Up: true, Cause: pipeline.ErrMembersLost}, false).Level, "no time ends that")
 	require.Error(t, away(pipeline.MasterStats{}))
 }
 

@@ -24,6 +24,7 @@ type Engine struct {
 	Pipe
 	At      func(key string) Pipe // the one that has a key
 	Durable bool                  // Config.MastersAreDurable
+	Fencing bool                  // Config.Fencing
 	MaxTTL  time.Duration         // Config.MaxTTL
 	Drift   float64               // Config.Drift
 	Closing <-chan struct{}       // closed by the first Close
