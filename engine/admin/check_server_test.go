@@ -34,21 +34,6 @@ func mustCheck(t *testing.T, e *engine.Engine) Report {
 	return r
 }
 
-func TestGoodMastersPassTheCheckAndAreLeftAsTheyWere(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 3)
-	r := mustCheck(t, open(t, masters))
-	require.NoError(t, r.Err())
-	require.Empty(t, levelsOf(t, r))
-	require.Greater(t, len(r.Findings), 10)
-	require.Empty(t, redistest.Keys(t, masters...))
-
-	strangers := func(c *engine.Config) { c.MastersAreNew = false }
-	r = mustCheck(t, open(t, masters, strangers))
-	require.Equal(t, map[string]Level{"vote": LevelWarn}, levelsOf(t, r), "started just now")
-	require.NoError(t, r.Err())
-}
-
 func TestCheckRefusesMastersThatThrowLocksAway(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
