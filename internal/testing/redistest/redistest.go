@@ -72,11 +72,11 @@ func NeedProcess(t testing.TB) {
 // port refuses connections, and is kept: else a server of another test may get it, and answer.
 func Down(t testing.TB, master *redisserver.Server) (up func()) {
 	t.Helper()
-	require.NoError(t, master.Kill())
 	local, err := net.ResolveTCPAddr("tcp", master.Addr())
 	require.NoError(t, err)
-	elsewhere, err := net.Listen("tcp", "127.0.0.1:0")
+	elsewhere, err := net.Listen("tcp", "127.0.0.1:0") // before the master's end, or it may get the master's port
 	require.NoError(t, err)
+	require.NoError(t, master.Kill())
 	t.Cleanup(func() { elsewhere.Close() })
 	keeper, err := (&net.Dialer{LocalAddr: local, Control: func(_, _ string, c syscall.RawConn) error {
 		return reuse(c, 1) // connections of the master may linger there
