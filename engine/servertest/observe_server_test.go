@@ -38,8 +38,7 @@ func TestLocksThatCloseEndsAreHeardOfButCountAsNoLoss(t *testing.T) {
 		c.Observer = &engine.Observer{Lost: func(_ string, _ time.Duration, cause error) { causes = append(causes, cause) }}
 	})
 	for i := range 3 {
-		_, err := e.Acquire(t.Context(), fmt.Sprint(t.Name(), i), 0)
-		require.NoError(t, err)
+		mustAcquire(t, e, fmt.Sprint(t.Name(), i), 0)
 	}
 	require.NoError(t, e.Close())
 	require.Zero(t, e.Stats().Lost, "a planned end is nothing to alert on")
