@@ -60,29 +60,16 @@ func NewLink() *Link {
 	}
 }
 
-// Dial connects to addr over TCP, through the link. Its signature is that of rueidis.ClientOption.DialCtxFn. With a TLS
-// configuration, the handshake and all records go through the link too. In a black hole Dial blocks until ctx ends, the
-// dialer's Timeout has passed or the link heals. A link that refuses dials returns ECONNREFUSED at once.
-func (l *Link) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsConfig *tls.Config) (net.Conn, error) {
+// Dial connects to addr over TCP, through the link, without TLS. Its signature is that of rueidis.ClientOption.DialCtxFn. In a
+// black hole Dial blocks until ctx ends, the dialer's Timeout has passed or the link heals. A link that refuses dials returns
+// ECONNREFUSED at once.
+func (l *Link) Dial(ctx context.Context, addr string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	if dialer.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, dialer.Timeout)
 		defer cancel()
 	}
-	c, err := l.DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
-	if err != nil || tlsConfig == nil {
-		return c, err
-	}
-	tlsConfig = tlsConfig.Clone()
-	if tlsConfig.ServerName == "" {
-		tlsConfig.ServerName, _, _ = net.SplitHostPort(addr)
-	}
-	secure := tls.Client(c, tlsConfig)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return secure, nil
+	return l.DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
 }
 
 // DialBy is Dial with a connection that open makes, once the link lets it.

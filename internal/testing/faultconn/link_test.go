@@ -2,12 +2,9 @@ package faultconn
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"sync"
 	"syscall"
@@ -358,17 +355,4 @@ func TestDialsAreCountedRefusedAndSwallowed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	require.Equal(t, 5, l.Dials())
-}
-
-func TestTLSTravelsOverTheBentConnection(t *testing.T) {
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	defer server.Close()
-	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	l := NewLink()
-	l.Delay(20 * time.Millisecond)
-	begin := time.Now()
-	c, err := l.Dial(t.Context(), server.Listener.Addr().String(), &net.Dialer{}, &tls.Config{RootCAs: roots})
-	require.NoError(t, err)
-	defer c.Close()
-	require.GreaterOrEqual(t, time.Since(begin), 20*time.Millisecond)
 }
