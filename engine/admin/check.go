@@ -153,7 +153,7 @@ func vote(m pipeline.MasterStats, stuck bool) Finding {
 	case errors.Is(m.Cause, engine.ErrConfigMismatch):
 		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "configure all processes alike"
 	case stuck, errors.Is(m.Cause, ErrMembersLost):
-		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "bring back the masters that are away, with their data"
+		f.Level, f.Text, f.ToDo = LevelFail, fmt.Sprintf("none: %v", m.Cause), "bring back the masters that are away, with their data; if they cannot come back: muxlock masters init --recover"
 	case m.Cause != nil:
 		f.Text, f.ToDo = fmt.Sprintf("none yet: %v", m.Cause), "wait: Ready"
 	default:
