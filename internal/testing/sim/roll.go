@@ -138,8 +138,12 @@ func (w *world) rollOver(f Fault) {
 }
 
 // settles waits until all masters vote for every engine and have all kept locks, and reports whether they do. Once they vote,
-// they must soon have the locks: where somebody else's key was, it may stay for a ttl.
+// they must soon have the locks: where somebody else's key was, it may stay for a ttl, by a clock that may have stepped back.
 func (w *world) settles(keepers []*caller) bool {
+	soon := 2 * w.s.Shape.MaxTTL
+	for i := range w.masters {
+		soon = max(soon, 2*w.s.Shape.MaxTTL+w.steppedBack(i))
+	}
 	var since time.Time // all masters vote, and each keeper has a lock
 	for began := time.Now(); time.Since(began) < patience(w.s.Shape); time.Sleep(20 * time.Millisecond) {
 		ready, lacks := w.kept(keepers)
@@ -151,7 +155,7 @@ func (w *world) settles(keepers []*caller) bool {
 		case lacks == 0:
 			w.nobodyIsAway(time.Since(since))
 			return true
-		case time.Since(since) > 2*w.s.Shape.MaxTTL:
+		case time.Since(since) > soon:
 			w.fails("kept locks lack masters, %d together, although all vote since %v", lacks, time.Since(since))
 			return false
 		}

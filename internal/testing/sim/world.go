@@ -358,13 +358,17 @@ func (w *world) rolledBack(master int) bool {
 // is over, so the engine has dropped the pending release.
 func (w *world) outlives(master int, key string) bool {
 	left, _ := w.masters[master].Do("PTTL", key).(int64)
-	back := time.Duration(w.s.Shape.Drift * float64(w.s.Shape.MaxTTL))
+	return time.Duration(left)*time.Millisecond <= w.steppedBack(master)+time.Duration(w.s.Shape.Drift*float64(w.s.Shape.MaxTTL))
+}
+
+// steppedBack returns how far a master's clock stepped back: by so much longer a key stays there.
+func (w *world) steppedBack(master int) (back time.Duration) {
 	for _, f := range w.s.Faults {
 		if f.Kind == "clock back" && (f.Master == master || f.Master < 0) {
 			back += f.For
 		}
 	}
-	return time.Duration(left)*time.Millisecond <= back
+	return back
 }
 
 // end closes everything. The bubble finds the goroutines that are left.
