@@ -6,9 +6,12 @@ import (
 	"strings"
 )
 
-// Only returns the schedule with the faults of these numbers, as in "0,3"; "": with none.
+// Only returns the schedule with the faults of these numbers, as in "0,3"; "": with none; "all": as it is.
 func (s Schedule) Only(numbers string) (Schedule, error) {
 	var left []int
+	if numbers == "all" {
+		return s, nil
+	}
 	for _, text := range strings.FieldsFunc(numbers, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(text)
 		if err != nil {

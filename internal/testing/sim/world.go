@@ -202,7 +202,7 @@ func (w *world) run() {
 	w.noLines()
 }
 
-// noLines audits that nothing of a line is left, half a minute after the last call. A clock may have stepped back.
+// noLines audits that nothing of a line is left, soon after the last call. A clock may have stepped back.
 func (w *world) noLines() {
 	for _, s := range w.slots {
 		if e := s.engine(); e != nil {
@@ -210,12 +210,24 @@ func (w *world) noLines() {
 			w.counts["healed"] += int(e.Stats().Healed)
 		}
 	}
-	time.Sleep(45 * time.Second)
-	for i, m := range w.masters {
-		for _, key := range m.Keys() {
-			if kind, _, found := strings.Cut(strings.TrimPrefix(key, "__muxlock__:"), ":"); found && strings.Contains("qwQW", kind) {
-				w.fails("master %d has a line that nobody stands in, %s", i, key)
+	w.ends(45*time.Second, func() string {
+		for i, m := range w.masters {
+			for _, key := range m.Keys() {
+				if kind, _, found := strings.Cut(strings.TrimPrefix(key, "__muxlock__:"), ":"); found && strings.Contains("qwQW", kind) {
+					return fmt.Sprintf("master %d has a line that nobody stands in, %s", i, key)
+				}
 			}
+		}
+		return ""
+	})
+}
+
+// ends waits until nothing is left, for as long as patience.
+func (w *world) ends(patience time.Duration, left func() string) {
+	for end := time.Now().Add(patience); left() != ""; time.Sleep(patience / 64) {
+		if time.Now().After(end) {
+			w.fails("at rest %s", left())
+			return
 		}
 	}
 }
@@ -307,13 +319,7 @@ func (w *world) setUp(ctx context.Context) error {
 // master may then have a key of a living engine, even one whose lease has not ended.
 func (w *world) atRest() {
 	time.Sleep(late + 2*w.s.Shape.Timeout) // nothing is under way any more
-	left := w.restless()
-	for patience := time.Now().Add(15 * time.Second); left != "" && time.Now().Before(patience); left = w.restless() {
-		time.Sleep(200 * time.Millisecond)
-	}
-	if left != "" {
-		w.fails("at rest %s", left)
-	}
+	w.ends(15*time.Second, w.restless)
 	living := make(map[string]bool)
 	for _, s := range w.slots {
 		living[s.holder()] = true
