@@ -247,16 +247,21 @@ func TestAHealMovesNoValidity(t *testing.T) {
 	})
 }
 
+// Its next holder does not ask the master that is left in vain all the while.
 func TestALockOfAMajorityThatRestartedIsLostWithItsValidity(t *testing.T) {
 	overRoll(t, 3, false, func(t *testing.T, r *roll) {
-		lock := r.keeping(t, r.open(t))
+		lock, other := r.keeping(t, r.open(t)), r.open(t)
 		r.master(0).Restart()
 		r.master(1).Restart()
+		asked, next := r.askedFor(2), make(chan error)
+		go func() { _, err := other.Acquire(t.Context(), "lock", 0); next <- err }()
 		<-lock.Done()
 		require.ErrorIs(t, lock.Err(), ErrExpired)
 		require.ErrorIs(t, lock.Err(), ErrNoQuorum)
 		require.NotErrorIs(t, lock.Err(), ErrNotHeld)
 		require.WithinDuration(t, lock.Until(), time.Now(), 10*time.Millisecond)
+		require.NoError(t, <-next)
+		require.Less(t, asked.Load(), int64(10))
 	})
 }
 

@@ -25,6 +25,9 @@ func (c *contender) rest(ctx context.Context, next step) (*Lock, error) {
 	if next.await || kinds[c.kind].Shared && next.why == ErrTaken { // readers split no votes: a writer comes or goes
 		err = c.await(ctx, c.name, next)
 	} else {
+		if next.why == ErrNoQuorum { // no attempt wins before a quorum votes
+			_ = c.e.masters.at(c.name).Ready(ctx)
+		}
 		err = c.e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 	}
 	if err == nil && next.await {

@@ -2,10 +2,8 @@ package lockotel_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log"
-	"net"
 	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -71,9 +69,6 @@ func Example() {
 // onMasterOfThisProcess is for examples that run without servers. Package redisfake cannot be imported from other modules.
 func onMasterOfThisProcess() (cfg engine.Config) {
 	cfg.Masters = []string{"10.0.0.1:6379"}
-	fake := redisfake.New()
-	cfg.Client.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
-		return fake.Dial(ctx, addr, d, c)
-	}
+	cfg.Client.DialCtxFn = redisfake.New().Dial
 	return cfg
 }
