@@ -12,8 +12,9 @@ import (
 
 // Release gives the lock up. If somebody in this process waits for it, Release hands it over without asking the masters. If
 // nobody does, if others have their turn (Config.HandOverTime), or if its token was revealed, Release deletes it on all
-// masters. It waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the wait, never the command: even
-// with a ctx that has ended, the release is sent. A nil ctx is context.Background().
+// masters. It waits for the verdict, at most about twice Config.MasterTimeout, and as long again where idle connections had
+// ended. ctx ends the wait, never the command: even with a ctx that has ended, the release is sent. A nil ctx is
+// context.Background().
 //
 // It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release was called before,
 // or the lock was gone or another's, which counts as a loss. ErrNoQuorum: not confirmed, and still being sent; joined to

@@ -65,22 +65,27 @@ func TestRoundWaitsForTheDialOfRestingMastersThatItNeeds(t *testing.T) {
 }
 
 func TestRoundDoesNotWaitForServersThatHaveStopped(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		var c changes
-		b.cfg.Changed = c.add
-		idle := idleFrom(time.Now())
-		b.started()
-		idle()
-		each(b.fakes[:2], (*fake).leave)
-		synctest.Wait()
-		begin := time.Now()
-		require.Equal(t, quorum.NoQuorum, b.tryAcquire("a").Verdict)
-		require.Less(t, time.Since(begin), redlock.FirstRedial/2)
-		synctest.Wait()
-		require.Len(t, c.take(), 2, "now they are away")
-		for _, m := range b.p.Stats().Masters[:2] {
-			require.False(t, m.Up)
-			require.EqualValues(t, 1, m.SetAside)
-		}
-	})
+	for longest, stop := range map[time.Duration]func(*fake){
+		redlock.FirstRedial / 2:          (*fake).leave,
+		2*testTimeout + time.Millisecond: func(f *fake) { f.set(func() { f.silent = true; f.cutLocked() }) },
+	} {
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			var c changes
+			b.cfg.Changed = c.add
+			idle := idleFrom(time.Now())
+			b.started()
+			idle()
+			each(b.fakes[:2], stop)
+			synctest.Wait()
+			begin := time.Now()
+			require.Equal(t, quorum.NoQuorum, b.tryAcquire("a").Verdict)
+			require.Less(t, time.Since(begin), longest)
+			time.Sleep(2 * time.Second)
+			require.Len(t, c.take(), 2, "now they are away")
+			for _, m := range b.p.Stats().Masters[:2] {
+				require.False(t, m.Up)
+				require.EqualValues(t, 1, m.SetAside)
+			}
+		})
+	}
 }
