@@ -21,7 +21,7 @@
 //     they soon have all kept locks.
 //   - A key left on a master at the end of an act is an orphan. Exceptions are keys of an engine that crashed, and
 //     keys on a master that got old data back or was a copy. Leases outlast the audit, so no orphan has expired.
-//   - Half a minute after the last call no master has a key of a line.
+//   - Soon after the last call no master has a key of a line.
 //   - Every call ends, at the latest when a majority serves again and the leases it waits for are over. A call that
 //     waits for nobody ends within four timeouts of a master, whatever fails.
 //   - Errors are those that package engine has for faults.
