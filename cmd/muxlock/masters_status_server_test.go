@@ -78,7 +78,7 @@ func TestStatusWaitsForTheVotesOfMastersWithoutASet(t *testing.T) {
 	restart(t, s.masters[0])
 	stdout, stderr, code := s.run(t, "masters status --wait")
 	require.Zero(t, code, stderr)
-	require.GreaterOrEqual(t, time.Since(begun), 3*time.Second)
+	require.GreaterOrEqual(t, time.Since(begun), 2*time.Second)
 	require.Regexp(t, s.masters[0].Addr()+` .*votes; not set up for fencing\n`, stdout)
 	require.Contains(t, stdout, "all 3 masters vote; they are not set up for fencing\n")
 	require.NotContains(t, stdout+stderr, "init", "nothing is to be done")
