@@ -28,7 +28,7 @@ func Example() {
 		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
 		Client:  client, // Username, Password, TLSConfig
 		Holder:  "pod-7",
-		Logger:  logger,
+		Logger:  logger, MasterTimeout: masterTimeout, // lockbench advises; default 200 ms
 	})
 	if err != nil {
 		log.Fatal(err) // errors.As: a *engine.StartError has each master's reason
@@ -253,8 +253,8 @@ func ExampleEngine_Adopt() {
 func ExampleObserver() {
 	locks, err := engine.New(context.Background(), engine.Config{
 		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
-		Client:  client,
-		Logger:  logger, // locks lost, releases not confirmed, masters set aside and voting again
+		Client:  client, MasterTimeout: masterTimeout,
+		Logger: logger, // locks lost, releases not confirmed, masters set aside and voting again
 		Observer: &engine.Observer{
 			Lost: func(name string, held time.Duration, cause error) {
 				alert(name, cause)
@@ -290,10 +290,11 @@ var client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr stri
 
 var fakes = map[string]*redisfake.Server{"10.0.0.1:6379": redisfake.New(), "10.0.0.2:6379": redisfake.New(), "10.0.0.3:6379": redisfake.New()}
 
-var logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) // slog.Default(), say
+// slog.Default(), say, and for masters of a process that may have little of a processor
+var logger, masterTimeout = slog.New(slog.NewJSONHandler(io.Discard, nil)), 5 * time.Second
 
 func onMastersOfThisProcess() *engine.Engine {
-	locks, err := engine.New(context.Background(), engine.Config{Masters: slices.Sorted(maps.Keys(fakes)), Client: client})
+	locks, err := engine.New(context.Background(), engine.Config{Masters: slices.Sorted(maps.Keys(fakes)), Client: client, MasterTimeout: masterTimeout})
 	if err != nil {
 		log.Fatal(err)
 	}

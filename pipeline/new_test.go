@@ -51,9 +51,7 @@ func TestMasterThatRefusesLocksIsNotAdmitted(t *testing.T) {
 
 func TestNewWithoutAMajorityHasTheCauseOfEachMaster(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		for _, f := range b.fakes[:3] {
-			f.refuse = true
-		}
+		each(b.fakes[:3], func(f *fake) { f.refuse = true })
 		_, err := New(b.Context(), b.cfg)
 		var start *StartError
 		require.ErrorAs(t, err, &start)

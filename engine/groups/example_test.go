@@ -26,7 +26,7 @@ var client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address s
 func Example() {
 	ctx := context.Background()
 	locks, err := groups.New(ctx, groups.Config{
-		Config: engine.Config{Client: client, MaxTTL: 30 * time.Second}, // of all groups
+		Config: engine.Config{Client: client, MaxTTL: 30 * time.Second, MasterTimeout: 5 * time.Second}, // of all groups
 		Groups: map[string][]string{
 			"red":  {"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
 			"blue": {"10.0.1.1:6379", "10.0.1.2:6379", "10.0.1.3:6379"},

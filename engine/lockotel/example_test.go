@@ -68,7 +68,7 @@ func Example() {
 
 // onMasterOfThisProcess is for examples that run without servers. Package redisfake cannot be imported from other modules.
 func onMasterOfThisProcess() (cfg engine.Config) {
-	cfg.Masters = []string{"10.0.0.1:6379"}
+	cfg.Masters, cfg.MasterTimeout = []string{"10.0.0.1:6379"}, 5*time.Second
 	cfg.Client.DialCtxFn = redisfake.New().Dial
 	return cfg
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -53,7 +54,7 @@ func ExampleOptions() {
 
 // onMasterOfThisProcess is for examples that run without servers. Package redisfake cannot be imported from other modules.
 func onMasterOfThisProcess() (cfg engine.Config) {
-	cfg.Masters = []string{"10.0.0.1:6379"}
+	cfg.Masters, cfg.MasterTimeout = []string{"10.0.0.1:6379"}, 5*time.Second
 	cfg.Client.DialCtxFn = redisfake.New().Dial
 	return cfg
 }
