@@ -108,7 +108,6 @@ func TestLockThatWasPassedOnLivesForItsTTL(t *testing.T) {
 	got := goInLine(t, t.Context(), masters, "n", second)
 	releaseToNext(t, lock)
 	lock = <-got
-	require.Less(t, time.Until(lock.Until()), line.Passed(second.cfg.TTL)+5*time.Second)
 	await.True(t, func() bool { return time.Until(lock.Until()) > second.cfg.TTL*8/10 }, "it is extended")
 	renewed := second.Stats().Renewed
 	require.EqualValues(t, 1, renewed)
