@@ -290,8 +290,9 @@ var client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr stri
 
 var fakes = map[string]*redisfake.Server{"10.0.0.1:6379": redisfake.New(), "10.0.0.2:6379": redisfake.New(), "10.0.0.3:6379": redisfake.New()}
 
-// slog.Default(), say, and for masters of a process that may have little of a processor
-var logger, masterTimeout = slog.New(slog.NewJSONHandler(io.Discard, nil)), 5 * time.Second
+const masterTimeout = 5 * time.Second // masters of this process may have little of a busy processor
+
+var logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) // slog.Default(), say
 
 func onMastersOfThisProcess() *engine.Engine {
 	locks, err := engine.New(context.Background(), engine.Config{Masters: slices.Sorted(maps.Keys(fakes)), Client: client, MasterTimeout: masterTimeout})
