@@ -338,6 +338,20 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 	}
 }
 
+func TestWhoMakesOneAttemptOrWantsAVeryShortLeaseDoesNotStandInLine(t *testing.T) {
+	for _, c := range []struct {
+		attempts int
+		ttl      time.Duration
+		asked    int
+	}{{0, line.LeastTTL, 1}, {1, line.LeastTTL, 0}, {0, line.LeastTTL - time.Millisecond, 0}} {
+		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(line.LeastTTL)) },
+			func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
+				requireGot(t, got)
+				require.Equal(t, c.asked, l.asked(), c)
+			}, func(cfg *Config) { cfg.MaxAttempts, cfg.TTL, cfg.MasterTimeout = c.attempts, c.ttl, c.ttl/2 })
+	}
+}
+
 func TestFirstInLineWatchesTheName(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		if n == 1 {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/line"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
@@ -20,7 +19,7 @@ import (
 func linesOf(t testing.TB, engines ...*Engine) {
 	t.Helper()
 	for _, e := range engines {
-		require.True(t, e.masters.pipe.Lines(t.Context()), "a quorum has lines")
+		await.True(t, func() bool { return e.masters.pipe.Lines(t.Context()) }, "a quorum has lines")
 	}
 }
 
@@ -148,29 +147,6 @@ func TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed(t *testing.T) {
 			redistest.Gone(t, masters, "n", "__muxlock__:q:n", "__muxlock__:w:n")
 		})
 	}
-}
-
-func TestWhoMakesOneAttemptOrWantsAVeryShortLeaseDoesNotStandInLine(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	first, second := open(t, masters), open(t, masters, func(c *Config) { c.MaxAttempts = 1 })
-	linesOf(t, first, second)
-	lock, err := first.Acquire(t.Context(), "n", 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock) // else the votes may be split
-	_, err = second.TryAcquire(t.Context(), "n", 0)
-	require.ErrorIs(t, err, ErrTaken)
-	_, err = second.Acquire(t.Context(), "n", 0)
-	require.ErrorIs(t, err, ErrTaken)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	other := open(t, masters, masterTimeout(line.LeastTTL/2))
-	linesOf(t, other)
-	go func() { _, err := other.Acquire(ctx, "n", line.LeastTTL-time.Millisecond); done <- err }()
-	await.True(t, func() bool { return other.Stats().Taken >= 1 })
-	cancel()
-	require.ErrorIs(t, <-done, ErrTaken)
-	require.Zero(t, inLine(t, masters, "n"))
-	require.NoError(t, lock.Release(t.Context()))
 }
 
 func TestWhatIsInThePlaceOfALineKeepsNobodyFromTheLock(t *testing.T) {
