@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,6 +156,42 @@ func (r *roll) keeping(t *testing.T, e *Engine) *Lock {
 }
 
 func (r *roll) onAll(lock *Lock) bool { n, of := lock.HeldOn(); return n == of }
+
+// What a lock costs that all masters have is what it cost before locks were healed.
+func TestAKeptLockThatAllMastersHaveCostsOneCommandForEachRenewal(t *testing.T) {
+	for _, fenced := range []bool{false, true} {
+		overRoll(t, 3, fenced, func(t *testing.T, r *roll) {
+			e := r.open(t)
+			r.allVote()
+			var mu sync.Mutex // guards the following
+			sent := make(map[string]int)
+			for _, m := range r.servers {
+				m.Answer(func(words []string) any {
+					if words[0] != "INFO" { // the engine looks whether the master is still one
+						mu.Lock()
+						defer mu.Unlock()
+						sent[words[0]]++
+					}
+					return nil
+				})
+			}
+			lock := mustAcquire(t, e, "name", 0)
+			require.NoError(t, lock.KeepAlive(0))
+			time.Sleep(time.Minute)
+			require.NoError(t, lock.Release(t.Context()))
+			time.Sleep(time.Second)
+			n := int(e.Stats().Renewed)
+			require.Greater(t, n, 60)
+			mu.Lock()
+			defer mu.Unlock()
+			want := map[string]int{"SET": 3, "EVALSHA": 3 * (n + 1)}
+			if fenced { // a script acquires, too
+				want = map[string]int{"EVALSHA": 3 * (n + 2)}
+			}
+			require.Equal(t, want, sent)
+		})
+	}
+}
 
 func TestNothingIsHealedAtAMasterThatDoesNotVote(t *testing.T) {
 	overRoll(t, 3, false, func(t *testing.T, r *roll) {

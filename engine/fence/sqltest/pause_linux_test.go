@@ -21,6 +21,7 @@ import (
 	"muxlock/engine/admin"
 	"muxlock/engine/fence"
 	"muxlock/internal/child"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -46,14 +47,16 @@ func TestMain(m *testing.M) {
 const workerTTL = 6 * time.Second
 
 func config(masters []string) engine.Config {
-	return engine.Config{Masters: masters, MasterTimeout: 2 * time.Second, Fencing: true}
+	return engine.Config{Masters: masters, MasterTimeout: await.Patience, Fencing: true}
 }
 
 // fencedMasters returns the addresses of masters that are set up for fencing.
 func fencedMasters(t *testing.T) []string {
 	t.Helper()
 	masters := redistest.Addrs(redistest.Masters(t, 3))
-	require.NoError(t, admin.SetUp(t.Context(), config(masters), admin.SetUpOptions{MastersAreNew: true}))
+	cfg := config(masters)
+	cfg.MasterTimeout = 4 * await.Patience // there is no lease yet
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	return masters
 }
 

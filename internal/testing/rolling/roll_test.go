@@ -57,7 +57,7 @@ func newRoll(t *testing.T, s setting) *roll {
 	if s.fenced {
 		cfg := r.config()
 		cfg.MasterTimeout = ttl / 2 // others start servers meanwhile
-		require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
+		r.until("the set is up", func() bool { return admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}) == nil })
 	}
 	return r
 }
