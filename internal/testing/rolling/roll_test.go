@@ -57,7 +57,13 @@ func newRoll(t *testing.T, s setting) *roll {
 	if s.fenced {
 		cfg := r.config()
 		cfg.MasterTimeout = ttl / 2 // others start servers meanwhile
-		r.until("the set is up", func() bool { return admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}) == nil })
+		r.until("the set is up", func() bool {
+			err := admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true})
+			if err != nil {
+				t.Log(err)
+			}
+			return err == nil
+		})
 	}
 	return r
 }
