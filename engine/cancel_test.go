@@ -21,5 +21,12 @@ func TestWaitEndsAtTheDeadlineAndAsksNoMoreThanNeeded(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		require.EqualValues(t, 2, e.Stats().Taken, "once each")
+
+		mustAcquire(t, e, "held here", 0)
+		s.missing = new(NotReadyError) // no quorum votes any more
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := e.Acquire(ctx, "held here", 0)
+		require.ErrorIs(t, err, ErrTaken)
 	})
 }

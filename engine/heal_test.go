@@ -366,3 +366,13 @@ func TestAKeptLockOutlastsTheLossOfEveryMasterBesideWaiters(t *testing.T) {
 		}
 	}
 }
+
+func TestAHealOfALeaseThatRanOutMeanwhileIsUndone(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", time.Second)
+		<-lock.Done()
+		e.keeper.answer(answer{count: &count{l: lock.lease, x: &erosion{l: lock.lease}, granted: 1}})
+		time.Sleep(time.Second)
+		require.Equal(t, 1, s.count(pipeline.Release))
+	})
+}

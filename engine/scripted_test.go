@@ -30,6 +30,7 @@ type scripted struct {
 	last    chan struct{} // closed when the request that was sent last is executed
 	ended   bool
 	refuses bool // all but releases
+	missing error
 
 	changed chan struct{} // closed and replaced with every change
 }
@@ -341,7 +342,7 @@ func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request, each fun
 	}
 }
 
-func (s *scripted) Ready(context.Context) error { return nil }
+func (s *scripted) Ready(context.Context) error { return s.missing }
 func (s *scripted) Full() bool                  { return false }
 func (s *scripted) Voted() uint64               { return 0 }
 
