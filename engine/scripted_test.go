@@ -29,8 +29,8 @@ type scripted struct {
 	sent    int           // requests, executed or not
 	last    chan struct{} // closed when the request that was sent last is executed
 	ended   bool
-	refuses bool // all but releases
-	missing error
+	refuses bool  // all but releases
+	missing error // what Ready returns
 
 	changed chan struct{} // closed and replaced with every change
 }
