@@ -64,6 +64,9 @@ type Config struct {
 	// the audit's.
 	Duration time.Duration `json:"duration_ns"`
 	Warmup   time.Duration `json:"warmup_ns"`
+	// Rounds is the number of runs of this load, of which Run makes one; 0 means 1. The samples of all of them are the base
+	// of a percentile, so each needs its share of them to be valid.
+	Rounds int `json:"rounds"`
 	// TTL is the lease requested, at least 1 ms.
 	TTL time.Duration `json:"ttl_ns"`
 	// Wait limits one Acquire or TryAcquire; a longer one counts as a timeout. 0 means

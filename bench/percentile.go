@@ -13,15 +13,15 @@ const TailLeast = 10
 // for a p up to the median.
 func (s *Summary) Thin(p float64) bool { return s.Count < TailNeeds(p) }
 
-// MoreSeconds returns how much longer the run should have been, at its pace, for percentile
-// p of its headline latency to be no longer thin. It returns 0 when that is not thin, or
+// MoreSeconds returns how much longer each of so many rounds should have been, at the pace of this one, for percentile
+// p of its headline latency to be no longer thin in all of them together. It returns 0 when that is not thin, or
 // when the run has no pace.
-func (r *Result) MoreSeconds(p float64) float64 {
-	s := r.Headline()
-	if s.Count == 0 || !s.Thin(p) {
+func (r *Result) MoreSeconds(p float64, rounds int) float64 {
+	count := r.Headline().Count * int64(rounds)
+	if count == 0 || count >= TailNeeds(p) {
 		return 0
 	}
-	return math.Ceil(float64(TailNeeds(p)-s.Count) / float64(s.Count) * r.DurationS)
+	return math.Ceil(float64(TailNeeds(p)-count) / float64(count) * r.DurationS)
 }
 
 // TailNeeds returns the least number of samples at which percentile p is not thin.

@@ -19,11 +19,12 @@ func TestATailNeedsTenSamplesBeyondIt(t *testing.T) {
 
 func TestMoreSecondsAreAtThePaceOfTheRun(t *testing.T) {
 	r := &Result{DurationS: 5, Latency: Latencies{CycleTime: &Summary{Count: 2000}}} // 400 a second
-	require.Zero(t, r.MoreSeconds(99))
-	require.Equal(t, 20.0, r.MoreSeconds(99.9))
-	require.Equal(t, 245.0, r.MoreSeconds(99.99))
+	require.Zero(t, r.MoreSeconds(99, 1))
+	require.Equal(t, 20.0, r.MoreSeconds(99.9, 1))
+	require.Equal(t, 4.0, r.MoreSeconds(99.9, 3), "a third of what all three miss")
+	require.Equal(t, 245.0, r.MoreSeconds(99.99, 1))
 	r.Latency[CycleTime].Count = 0
-	require.Zero(t, r.MoreSeconds(99), "no pace")
+	require.Zero(t, r.MoreSeconds(99, 1), "no pace")
 }
 
 func TestTooFewOperationsAreNoBaseForFigures(t *testing.T) {
@@ -35,6 +36,8 @@ func TestTooFewOperationsAreNoBaseForFigures(t *testing.T) {
 	cfg.Duration = 400500 * time.Microsecond
 	r = measure(t, l, cfg)
 	require.Equal(t, []Reason{{ReasonFew, "401 are no base for a p99, it needs 1 s more at this pace"}}, r.Valid.Reasons)
+	cfg.Rounds = 3
+	require.True(t, measure(t, l, cfg).Valid.OK, "three such rounds are one")
 	cfg.Rate = 100
 	r = measure(t, l, cfg)
 	require.Equal(t, ReasonFew, r.Valid.Reasons[0].Kind)

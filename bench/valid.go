@@ -64,9 +64,9 @@ func checkValid(res *Result, cfg Config, all figures, since time.Duration) {
 		res.Invalidate(ReasonGenerator, fmt.Sprintf("at the p99 its own lag is %.0f%% of the response", 100*share))
 	}
 	ended := !all.Panicked && !all.Interrupted && res.Totals.Acquired > 0
-	if s := res.Headline(); exact && ended && s.Thin(99) {
+	if s, rounds := res.Headline(), max(cfg.Rounds, 1); exact && ended && s.Count*int64(rounds) < TailNeeds(99) {
 		text := fmt.Sprintf("%d are no base for a p99", s.Count)
-		if more := res.MoreSeconds(99); more > 0 {
+		if more := res.MoreSeconds(99, rounds); more > 0 {
 			text += fmt.Sprintf(", it needs %.0f s more at this pace", more)
 		}
 		res.Invalidate(ReasonFew, text)

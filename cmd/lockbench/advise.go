@@ -151,7 +151,7 @@ func fromProcess(file string) (*result.Document, sizing.Measured, error) {
 		return nil, sizing.Measured{}, err
 	}
 	doc := result.NewDocument(result.Config{
-		Settings: result.Settings{Impls: []string{adviseImpl}, Rounds: 1, Engine: result.Engine{Fencing: p.Fencing}},
+		Settings: result.Settings{Impls: []string{adviseImpl}, Config: bench.Config{Rounds: 1}, Engine: result.Engine{Fencing: p.Fencing}},
 		Masters:  p.Masters, Command: "advise", Target: result.Given,
 	}, nil)
 	doc.Env = result.Env{}

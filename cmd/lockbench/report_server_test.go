@@ -68,8 +68,8 @@ func TestAReportDoesNotTakeThePlaceOfItsResult(t *testing.T) {
 
 // again's flags are those of the plan; what a sweep varied, or chaos drew, is in a flag of its own.
 func TestTheLineOfEachCommandMakesItAgain(t *testing.T) {
-	load := bench.Config{Workers: 64, Procs: 1, Keys: 8, Dist: bench.Uniform(), Duration: 3 * time.Second, Warmup: 500 * time.Millisecond, TTL: 10 * time.Second, Seed: 7}
-	settings := result.Settings{Config: load, Engine: result.Engine{Groups: 1}, Impls: []string{"muxlock"}, Rounds: 1, ProbeEvery: 50 * time.Millisecond}
+	load := bench.Config{Workers: 64, Procs: 1, Keys: 8, Dist: bench.Uniform(), Duration: 3 * time.Second, Warmup: 500 * time.Millisecond, TTL: 10 * time.Second, Seed: 7, Rounds: 1}
+	settings := result.Settings{Config: load, Engine: result.Engine{Groups: 1}, Impls: []string{"muxlock"}, ProbeEvery: 50 * time.Millisecond}
 	swept := func(param, slo string, highest []result.HighestRate) result.Document {
 		p, err := plan.ParseParam(param)
 		require.NoError(t, err)

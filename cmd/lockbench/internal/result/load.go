@@ -40,6 +40,7 @@ func (d Document) Parts() (parts []Document) {
 	for _, l := range d.Config.Loads {
 		part := d
 		part.Config.Config, part.Config.Impls, part.Config.Loads = l.Config, l.Impls, nil
+		part.Config.Rounds = d.Config.Rounds // in older documents, the loads have none
 		part.Results = OfLoad(d.Results, l.Name)
 		part.Relative = Where(d.Relative, func(r Relative) bool { return r.Load == l.Name })
 		parts = append(parts, part)

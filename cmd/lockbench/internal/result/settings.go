@@ -16,8 +16,7 @@ type Settings struct {
 	Engine
 	Impls      []string      `json:"impls"`             // a further entry of one implementation has a number: muxlock#2
 	Programs   []string      `json:"servers,omitempty"` // of local masters
-	Rounds     int           `json:"rounds"`
-	ProbeEvery time.Duration `json:"probe_every_ns"` // 0: no prober ran
+	ProbeEvery time.Duration `json:"probe_every_ns"`    // 0: no prober ran
 	Params     []string      `json:"params,omitempty"`
 	Faults     []string      `json:"faults"`
 	FaultKinds []string      `json:"fault_kinds,omitempty"`  // chaos drew Faults from these

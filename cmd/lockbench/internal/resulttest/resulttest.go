@@ -31,8 +31,8 @@ func Result(impl string, round int, perSecond float64) *bench.Result {
 func Document(results ...*bench.Result) result.Document {
 	return result.NewDocument(result.Config{
 		Settings: result.Settings{
-			Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
-			Impls:  []string{"muxlock", "slow"}, Rounds: 3,
+			Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42, Rounds: 3},
+			Impls:  []string{"muxlock", "slow"},
 		},
 		Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
 		Command: "compare", Target: "local", Server: "redis 7.0.15",

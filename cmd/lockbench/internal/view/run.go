@@ -115,7 +115,7 @@ func partOf(n, all int64) string {
 func (b *Blocks) tail(r *bench.Result) {
 	var needs []string
 	for _, p := range stats.Percentiles {
-		if more := r.MoreSeconds(p.Value); more > 0 {
+		if more := r.MoreSeconds(p.Value, 1); more > 0 {
 			needs = append(needs, fmt.Sprintf("p%s needs %.0fs more", p.Name, more))
 		}
 	}
