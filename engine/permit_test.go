@@ -229,6 +229,7 @@ func TestPollsForPermitsBecomeRarer(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		requests, _ := s.history()
 		require.InDelta(t, 600/0.2, float64(len(requests)), 600, "each attempt is undone")
+		require.InDelta(t, e.Stats().Taken, e.Stats().Retries, 1)
 		s.set(func() { clear(s.keys) })
 		requireNothingLeft(t, e, s)
 	})

@@ -60,11 +60,14 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	text, err := os.ReadFile(history)
 	require.NoError(t, err)
 	var kinds []string
-	overlaps, before := 0, 0.0
+	overlaps, before, latest := 0, 0.0, 0.0
 	for line := range bytes.Lines(text) {
 		var event map[string]any
 		require.NoError(t, json.Unmarshal(line, &event))
-		kinds = append(kinds, event["kind"].(string))
+		if kinds = append(kinds, event["kind"].(string)); event["kind"] == "fault" {
+			require.Greater(t, event["to_ns"].(float64), 1e7)
+			latest = event["from_ns"].(float64)
+		}
 		require.LessOrEqual(t, before, event["from_ns"], "in the order of their begin")
 		before = event["from_ns"].(float64)
 		if event["overlap"] == true {
@@ -72,6 +75,7 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 		}
 	}
 	require.Positive(t, overlaps)
+	require.Greater(t, latest, 1e8, "the last fault")
 	for _, kind := range []string{"acquired", "released", "fault"} {
 		require.True(t, slices.Contains(kinds, kind), kind)
 	}

@@ -280,6 +280,12 @@ func TestTheReplayLosesWhatMeetsAPauseThatIsTooLong(t *testing.T) {
 	m = quiet()
 	m.Holds, m.Renewed = Count([]time.Duration{ms}, []int64{1000}, 20), Count([]time.Duration{time.Hour}, []int64{100}, 0)
 	require.InDelta(t, replays*20.0/1120, Size(m, Ask{}).Lost, 1, "those that were not released, and none that was renewed")
+
+	r, block := rules{timeout: ms}, Moment{At: 10 * time.Second, Took: 3 * time.Second}
+	s = Sizes{Config: Config{TTL: r.kept(block.Took), Renew: true}}
+	require.Zero(t, m.replay(r, s, m.Holds, Times{}, []Moment{block}), "the lease outlasts it")
+	s.Config.TTL--
+	require.Positive(t, m.replay(r, s, m.Holds, Times{}, []Moment{block}))
 }
 
 func TestAnAttemptIsAProbeOrAnAcquireWhereProbesAreTooFew(t *testing.T) {
