@@ -170,7 +170,8 @@ func (q *quoter) requireNothingShown(t *testing.T, e *Engine) {
 	q.looked = len(q.errs)
 }
 
-func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
+// eachQuote runs a test with each quote, without and with fencing.
+func eachQuote(t *testing.T, test func(t *testing.T, q *quoter, quote func([]string) error, fencing bool)) {
 	if testing.Short() {
 		t.Skip("texts")
 	}
@@ -179,70 +180,76 @@ func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
 			t.Run(fmt.Sprint(name, "/fencing=", fencing), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					q := newQuoter(t)
-					refused := func(words []string) any {
-						if words[0] == "HELLO" {
-							return nil
-						}
-						return quote(words)
-					}
 					q.cfg.Fencing = fencing
-					if fencing {
-						q.answer(refused)
-						err := Admin.SetUp(t.Context(), q.cfg, SetUpOptions{})
-						require.ErrorContains(t, err, "unknown command")
-						requireNoSecret(t, err)
-						q.answer(nil)
-						require.NoError(t, Admin.SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
-					}
-					q.answer(refused)
-					_, err := New(t.Context(), q.cfg)
-					require.ErrorContains(t, err, "unknown command")
-					requireNoSecret(t, err)
-					q.answer(nil)
-					e, err := New(t.Context(), q.cfg)
-					require.NoError(t, err)
-					defer e.Close()
-
-					kept := mustAcquire(t, e, "kept", 0)
-					require.NoError(t, kept.KeepAlive(0))
-					ended, cancel := context.WithCancel(t.Context())
-					cancel()
-					for _, ctx := range []context.Context{t.Context(), ended} {
-						_, err := e.Acquire(ctx, "kept", 0)
-						require.ErrorIs(t, err, ErrTaken)
-						requireNoSecret(t, err)
-					}
-					for _, ask := range []func(l *Lock) error{
-						func(*Lock) error { _, err := e.TryAcquire(t.Context(), "another", 0); return err },
-						func(l *Lock) error { return l.Extend(t.Context(), 20*time.Second) },
-						func(l *Lock) error { return l.Release(t.Context()) },
-					} {
-						l := mustAcquire(t, e, "name", 0)
-						q.answer(refused)
-						err := ask(l)
-						require.ErrorIs(t, err, ErrNoQuorum)
-						require.ErrorContains(t, err, "unknown command")
-						requireNoSecret(t, err)
-						q.requireNothingShown(t, e)
-						time.Sleep(3 * time.Second) // probes fail
-						q.requireNothingShown(t, e)
-						q.restore(t, e)
-						_ = l.Release(t.Context())
-					}
-					q.answer(refused)
-					<-kept.Done()
-					time.Sleep(time.Second)
-					q.requireNothingShown(t, e)
-					for _, line := range []string{"renewal failed", "lock lost", "release not confirmed", "master set aside"} {
-						require.Contains(t, q.log.String(), line)
-					}
-					for _, event := range []string{"up false", "renewed true", "renewed false", "lost", "not acquired 1", "released false false"} {
-						require.True(t, q.has(event), event)
-					}
+					test(t, q, quote, fencing)
 				})
 			})
 		}
 	}
+}
+
+func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
+	eachQuote(t, func(t *testing.T, q *quoter, quote func([]string) error, fencing bool) {
+		refused := func(words []string) any {
+			if words[0] == "HELLO" {
+				return nil
+			}
+			return quote(words)
+		}
+		if fencing {
+			q.answer(refused)
+			err := Admin.SetUp(t.Context(), q.cfg, SetUpOptions{})
+			require.ErrorContains(t, err, "unknown command")
+			requireNoSecret(t, err)
+			q.answer(nil)
+			require.NoError(t, Admin.SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
+		}
+		q.answer(refused)
+		_, err := New(t.Context(), q.cfg)
+		require.ErrorContains(t, err, "unknown command")
+		requireNoSecret(t, err)
+		q.answer(nil)
+		e, err := New(t.Context(), q.cfg)
+		require.NoError(t, err)
+		defer e.Close()
+
+		kept := mustAcquire(t, e, "kept", 0)
+		require.NoError(t, kept.KeepAlive(0))
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, ctx := range []context.Context{t.Context(), ended} {
+			_, err := e.Acquire(ctx, "kept", 0)
+			require.ErrorIs(t, err, ErrTaken)
+			requireNoSecret(t, err)
+		}
+		for _, ask := range []func(l *Lock) error{
+			func(*Lock) error { _, err := e.TryAcquire(t.Context(), "another", 0); return err },
+			func(l *Lock) error { return l.Extend(t.Context(), 20*time.Second) },
+			func(l *Lock) error { return l.Release(t.Context()) },
+		} {
+			l := mustAcquire(t, e, "name", 0)
+			q.answer(refused)
+			err := ask(l)
+			require.ErrorIs(t, err, ErrNoQuorum)
+			require.ErrorContains(t, err, "unknown command")
+			requireNoSecret(t, err)
+			q.requireNothingShown(t, e)
+			time.Sleep(3 * time.Second) // probes fail
+			q.requireNothingShown(t, e)
+			q.restore(t, e)
+			_ = l.Release(t.Context())
+		}
+		q.answer(refused)
+		<-kept.Done()
+		time.Sleep(time.Second)
+		q.requireNothingShown(t, e)
+		for _, line := range []string{"renewal failed", "lock lost", "release not confirmed", "master set aside"} {
+			require.Contains(t, q.log.String(), line)
+		}
+		for _, event := range []string{"up false", "renewed true", "renewed false", "lost", "not acquired 1", "released false false"} {
+			require.True(t, q.has(event), event)
+		}
+	})
 }
 
 // inScripts answers calls of the scripts that many locks share as if each command in them was
@@ -267,53 +274,42 @@ func inScripts(quote func(words []string) error, mark string) func(words []strin
 }
 
 func TestTokensThatAreQuotedInTheAnswerOfAScriptAreInNoText(t *testing.T) {
-	if testing.Short() {
-		t.Skip("texts")
-	}
-	for name, quote := range quotes {
-		for _, fencing := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, "/fencing=", fencing), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					q := newQuoter(t)
-					q.cfg.Fencing = fencing
-					if fencing {
-						require.NoError(t, Admin.SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
-					}
-					e, err := New(t.Context(), q.cfg)
-					require.NoError(t, err)
-					defer e.Close()
-					locks := make([]*Lock, 32)
-					for i := range locks {
-						locks[i] = mustAcquire(t, e, fmt.Sprint(i), 0)
-					}
-					asks := []func(i int) error{
-						func(i int) error { return locks[i].Extend(t.Context(), 20*time.Second) },
-						func(i int) error { return locks[i].Release(t.Context()) },
-					}
-					if fencing { // else an acquire is no script
-						asks = append(asks, func(i int) error { _, err := e.TryAcquire(t.Context(), fmt.Sprint("new", i), 0); return err })
-					}
-					for _, ask := range asks {
-						q.slow(20 * time.Millisecond) // while the first is under way, the others gather
-						q.answerEach(func(m *redisfake.Server) func(words []string) any {
-							return inScripts(quote, m.Value("__muxlock__:admitted"))
-						})
-						errs := make([]error, len(locks))
-						var calls sync.WaitGroup
-						for i := range locks {
-							calls.Go(func() { errs[i] = ask(i) })
-						}
-						calls.Wait()
-						require.ErrorContains(t, errors.Join(errs...), "unknown command")
-						requireNoSecret(t, errors.Join(errs...))
-						q.slow(0)
-						q.requireNothingShown(t, e)
-						q.restore(t, e)
-					}
-				})
-			})
+	eachQuote(t, func(t *testing.T, q *quoter, quote func([]string) error, fencing bool) {
+		if fencing {
+			require.NoError(t, Admin.SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
 		}
-	}
+		e, err := New(t.Context(), q.cfg)
+		require.NoError(t, err)
+		defer e.Close()
+		locks := make([]*Lock, 32)
+		for i := range locks {
+			locks[i] = mustAcquire(t, e, fmt.Sprint(i), 0)
+		}
+		asks := []func(i int) error{
+			func(i int) error { return locks[i].Extend(t.Context(), 20*time.Second) },
+			func(i int) error { return locks[i].Release(t.Context()) },
+		}
+		if fencing { // else an acquire is no script
+			asks = append(asks, func(i int) error { _, err := e.TryAcquire(t.Context(), fmt.Sprint("new", i), 0); return err })
+		}
+		for _, ask := range asks {
+			q.slow(20 * time.Millisecond) // while the first is under way, the others gather
+			q.answerEach(func(m *redisfake.Server) func(words []string) any {
+				return inScripts(quote, m.Value("__muxlock__:admitted"))
+			})
+			errs := make([]error, len(locks))
+			var calls sync.WaitGroup
+			for i := range locks {
+				calls.Go(func() { errs[i] = ask(i) })
+			}
+			calls.Wait()
+			require.ErrorContains(t, errors.Join(errs...), "unknown command")
+			requireNoSecret(t, errors.Join(errs...))
+			q.slow(0)
+			q.requireNothingShown(t, e)
+			q.restore(t, e)
+		}
+	})
 }
 
 func TestPasswordsThatAServerQuotesAreInNoText(t *testing.T) {

@@ -81,7 +81,7 @@ func (l *Load) Close() error {
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	r, err := bench.Run(ctx, Name, l, bench.Config{
 		Workers: len(l.conns), TTL: l.ttl,
-		Warmup: cfg.Warmup, Duration: cfg.Duration, Seed: cfg.Seed, Outages: cfg.Outages, Progress: cfg.Progress, Begin: cfg.Begin,
+		Warmup: cfg.Warmup, Duration: cfg.Duration, Rounds: cfg.Rounds, Seed: cfg.Seed, Outages: cfg.Outages, Progress: cfg.Progress, Begin: cfg.Begin,
 	})
 	if err != nil && ctx.Err() == nil {
 		return nil, err

@@ -23,12 +23,12 @@ func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
 	late.Invalidate(bench.ReasonRate, "")
 	s := NewSweep(params, []*bench.Result{
 		swept("1", "a", 10, 100), late, swept("8", "a", 80, 800),
-		swept("8", "a", 90, 900), swept("1", "a", 30, 300), swept("1", "a", 20, 200), cut,
+		swept("8", "a", 90, 900), swept("1", "a", 30, 300), cut, swept("1", "a", 20, 200),
 	})
 	require.Equal(t, params, s.Params)
 	require.Len(t, s.Points, 3)
 	require.Equal(t, SweepPoint{
-		Setting: map[string]string{"workers": "1"}, Impl: "a", Results: []int{0, 4, 5},
+		Setting: map[string]string{"workers": "1"}, Impl: "a", Results: []int{0, 4, 6},
 		Medians: map[string]float64{"offered_per_s": 50, "throughput": 20, "headline.p50": 100, "headline.p99": 200, "failure_rate": 0}, Valid: true,
 	}, s.Points[0])
 	require.False(t, s.Points[1].Valid)

@@ -27,6 +27,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 	}
 	shared := func(r *bench.Result, doc *result.Document) {
 		r.Latency[bench.HandoverTime], r.Latency[bench.RemoteHandoverTime], r.Latency[bench.UncontendedTime] = resulttest.Summary(111_000), resulttest.Summary(222_000), resulttest.Summary(120_000)
+		r.Keys, r.HotNames = 8, []bench.HotName{{Name: "a", Acquired: 300, WaitedNs: 4e9}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
 		r.Procs, r.Fairness, doc.Config.Procs = 2, bench.Fairness{Jain: 0.625, MaxWaitNs: 3_100_000, MeanWaitNs: 1_000_000, PerProc: []int64{400, 100}}, 2
 	}
 	var all strings.Builder
@@ -34,7 +35,9 @@ func TestARunShowsWhatItHas(t *testing.T) {
 		name   string
 		change func(*bench.Result, *result.Document)
 	}{
-		{"plain", func(_ *bench.Result, doc *result.Document) { doc.Config.Rounds = 1 }},
+		{"plain", func(r *bench.Result, doc *result.Document) {
+			doc.Config.Rounds, r.Keys, r.HotNames = 1, 1, []bench.HotName{{Name: "the only one"}}
+		}},
 		{"doubts", func(r *bench.Result, doc *result.Document) {
 			r.Safety.Overlaps, r.Safety.FenceViolations, r.Totals.Fenced, r.Totals.FenceSecondTrips = 3, 2, 400, 6
 		}},
@@ -53,7 +56,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 			r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, resulttest.Summary(1)
 		}},
 		{"below one a second", func(r *bench.Result, doc *result.Document) {
-			r.ThroughputPerS, r.Totals, r.DurationS, doc.Config.Rate = 0.25, bench.Totals{Offered: 2, Started: 1}, 4, 0.5
+			r.ThroughputPerS, r.AcquiredPerS, r.Totals, r.DurationS, doc.Config.Rate = 0.25, 0.25, bench.Totals{Offered: 2, Started: 1}, 4, 0.5
 		}},
 		{"open loop", func(r *bench.Result, doc *result.Document) {
 			for i, latency := range []bench.Timing{bench.ResponseTime, bench.WaitTime, bench.LagTime, bench.HoldTime} {
@@ -66,7 +69,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 		}},
 		{"masters", func(r *bench.Result, doc *result.Document) {
 			r.PerMaster = []bench.Master{
-				{Addr: "a:1", RTT: resulttest.Summary(100_000), Clock: &bench.Clock{PPM: 3, PPMError: 7}},
+				{Addr: "a:1", RTT: resulttest.Summary(100_000), Clock: &bench.Clock{PPM: 3, PPMError: 7, JumpNs: 1_000_000}},
 				{Addr: "b:1", RTT: resulttest.Summary(200_000), Clock: &bench.Clock{PPM: -52, PPMError: 7, JumpNs: 20_000_000}},
 				{Addr: "c:1", RTT: resulttest.Summary(250_001)},
 				{Addr: "d:1", RTT: resulttest.Summary(110_000), Lost: 7, Down: 0.25, Clock: &bench.Clock{PPMError: 1e6}},
