@@ -69,6 +69,7 @@ func TestNoSlowRowIsLostAmongManyFastOnes(t *testing.T) {
 }
 
 func TestOfManySlowRowsTheFirstOfTheSlowestAreKept(t *testing.T) {
+	require.Len(t, slowest(every(time.Millisecond, peaks.Most, func(int) []time.Duration { return []time.Duration{time.Second} })), peaks.Most)
 	for _, end := range []int{6000, 1900} { // of an outage since 1000
 		found := slowest(every(time.Millisecond, 6000, func(i int) []time.Duration {
 			if i < 1000 || i >= end { // an answer

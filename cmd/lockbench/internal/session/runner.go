@@ -90,6 +90,9 @@ func (s *Session) Run(ctx context.Context, t Target, round int) (res *bench.Resu
 	return res, err
 }
 
+// probeTimeouts is how long a probe waits for a master, in its timeouts.
+const probeTimeouts = 5
+
 // rigged has the rig's faults and probes beside its load, and adds both to the result. Probes go through the
 // same proxies as the locks. Opening and closing meet no faults.
 type rigged struct {
@@ -101,7 +104,7 @@ type rigged struct {
 func (r rigged) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	p := r.plan
 	prober := &probe.Prober{} // without masters
-	opts := probe.Options{Every: p.ProbeEvery, Timeout: cmp.Or(5*p.MasterTimeout, time.Second)}
+	opts := probe.Options{Every: p.ProbeEvery, Timeout: cmp.Or(probeTimeouts*p.MasterTimeout, time.Second)}
 	if opts.Every > 0 {
 		var err error
 		if prober, err = probe.Open(ctx, r.on.Addrs[:p.Masters.Count], opts); err != nil {
