@@ -98,39 +98,6 @@ func cycle(t testing.TB, e *Engine, name string) {
 	require.NoError(t, lock.Release(context.Background()))
 }
 
-// shortLease lets a master that lost its data be admitted again after about five seconds.
-func shortLease(c *Config) {
-	c.MaxTTL, c.TTL, c.MasterTimeout = 2*await.Patience, 2*await.Patience, await.Patience
-}
-
-// shortSet returns masters that are set up for shortLease.
-func shortSet(t testing.TB, n int) []*redisserver.Server {
-	t.Helper()
-	masters := redistest.MastersWith(t, n, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
-	setUp(t, shortConfig(masters), SetUpOptions{MastersAreNew: true})
-	return masters
-}
-
-// setUp sets masters up.
-func setUp(t testing.TB, cfg Config, opts SetUpOptions) {
-	t.Helper()
-	require.NoError(t, again(func() error { return Admin.SetUp(context.Background(), cfg, opts) }))
-}
-
-// again repeats what an operator does while masters are too late on a busy machine.
-func again(do func() error) error {
-	err := do()
-	for tries := 0; errors.Is(err, os.ErrDeadlineExceeded) && tries < 10; tries++ {
-		err = do()
-	}
-	return err
-}
-
-// shortConfig is for operators, who need an answer of each master: they give it nearly all of a lease.
-func shortConfig(masters []*redisserver.Server) Config {
-	return with(Config{Masters: redistest.Addrs(masters)}, shortLease, masterTimeout(2*await.Patience-100*time.Millisecond))
-}
-
 func with(c Config, changes ...func(*Config)) Config {
 	for _, change := range changes {
 		change(&c)
