@@ -191,6 +191,11 @@ func TestAnAcquireThatNeverGotItsLockSaysWhy(t *testing.T) {
 		require.Len(t, r.Valid.Reasons, 1)
 		require.Contains(t, r.Valid.String(), "nothing was acquired: one master is young; context")
 	}
+	var s samples
+	for _, text := range []string{"no", "first", "other"} {
+		s.vain(0, true, errors.New(text))
+	}
+	require.Equal(t, "first", s.why, "of those that say most")
 }
 
 // unhurried takes long to be prepared, as a run with many names does.

@@ -73,22 +73,7 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	}, "the key is on all masters")
 }
 
-func upMasters(e *Engine) (n int) {
-	for _, m := range e.Stats().Masters {
-		if m.Up {
-			n++
-		}
-	}
-	return n
-}
-
 func setAside(e *Engine, master int) uint64 { return e.Stats().Masters[master].SetAside }
-
-// back reports whether a master is up that was set aside since it had been so many times.
-func back(e *Engine, master int, times uint64) bool {
-	m := e.Stats().Masters[master]
-	return m.Up && m.SetAside > times
-}
 
 // cycle acquires and releases one lock and requires both to work.
 func cycle(t testing.TB, e *Engine, name string) {

@@ -143,29 +143,15 @@ func TestStatusAndLsShowPermitsThatAreTaken(t *testing.T) {
 	stdout, _, _ = s.run(t, "status jobs/c")
 	require.NotContains(t, strings.ToLower(stdout), "permit")
 
-	slots := func(args ...string) (found []string) {
-		t.Helper()
-		var l listing
-		require.Zero(t, s.document(t, &l, "ls", args...))
-		require.False(t, l.More)
-		for _, n := range l.Locks {
-			require.Nil(t, n.Slot)
-			found = append(found, string(n.Name))
-		}
-		for _, n := range l.Permits {
-			found = append(found, fmt.Sprint(string(n.Name), " ", *n.Slot))
-		}
-		return found
-	}
-	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0"}, slots("jobs/"))
-	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0", "other:jobs/a 0"}, slots())
-	require.Equal(t, []string{"b [x]", "b [x] 0"}, slots("--prefix", "jobs/", "b ["))
+	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0"}, s.listed(t, "jobs/"))
+	require.Equal(t, []string{"jobs/b [x]", "jobs/a 0", "jobs/a 1", "jobs/a 10", "jobs/b [x] 0", "other:jobs/a 0"}, s.listed(t))
+	require.Equal(t, []string{"b [x]", "b [x] 0"}, s.listed(t, "--prefix", "jobs/", "b ["))
 	require.Regexp(t, `(?s)^NAME +STATE .*\n"jobs/b \[x\]" +held [^\n]*\n\nNAME +PERMIT +STATE +MASTERS +LEFT +HOLDER\n"jobs/b \[x\]" +0 +held +3 of 3 +[0-9.]+s +the test\n$`, s.ok(t, "ls jobs/b"))
 	require.Contains(t, s.says(t, 0, "ls --limit 2 jobs/"), "more than --limit 2")
 
 	require.Equal(t, "muxlock: no lock on \"jobs/a\"; 2 permits are held (release leaves permits alone)\n", s.says(t, exitFree, "release --force --yes jobs/a"))
 	require.Equal(t, "muxlock: nobody holds \"jobs/b\"\n", s.says(t, exitFree, "release --force --yes jobs/b"))
-	require.Contains(t, slots(), "jobs/a 0")
+	require.Contains(t, s.listed(t), "jobs/a 0")
 
 	for _, m := range s.masters[1:] {
 		redistest.Command(t, m, "RPUSH", "__muxlock__:slot:63:jobs/a", "x")

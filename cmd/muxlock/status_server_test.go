@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -22,6 +23,22 @@ func (s *set) document(t *testing.T, into any, line string, more ...string) (cod
 	d.DisallowUnknownFields()
 	require.NoError(t, d.Decode(into), "%s%s", stdout, stderr)
 	return code
+}
+
+// listed returns the locks that ls finds, and the permits with their slots.
+func (s *set) listed(t *testing.T, args ...string) (found []string) {
+	t.Helper()
+	var l listing
+	require.Zero(t, s.document(t, &l, "ls", args...))
+	require.False(t, l.More)
+	for _, n := range l.Locks {
+		require.Nil(t, n.Slot)
+		found = append(found, string(n.Name))
+	}
+	for _, n := range l.Permits {
+		found = append(found, fmt.Sprint(string(n.Name), " ", *n.Slot))
+	}
+	return found
 }
 
 func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
@@ -181,22 +198,12 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 		redistest.Command(t, m, "SET", "__muxlock__:x", "engine", "PX", "60000")
 	}
 	redistest.Command(t, s.masters[0], "SET", "jobs/c", "one", "PX", "60000")
-	names := func(args ...string) (names []string) {
-		t.Helper()
-		var l listing
-		require.Zero(t, s.document(t, &l, "ls", args...))
-		require.False(t, l.More)
-		for _, n := range l.Locks {
-			names = append(names, string(n.Name))
-		}
-		return names
-	}
-	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c", "other"}, names())
-	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c"}, names("jobs/"))
-	require.Equal(t, []string{"jobs/a [x]"}, names("jobs/a ["))
-	require.Equal(t, []string{"a [x]", "b", "c"}, names("--prefix", "jobs/"))
-	require.Empty(t, names("jobs/*"), "no pattern")
-	require.Empty(t, names("__mux"))
+	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c", "other"}, s.listed(t))
+	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c"}, s.listed(t, "jobs/"))
+	require.Equal(t, []string{"jobs/a [x]"}, s.listed(t, "jobs/a ["))
+	require.Equal(t, []string{"a [x]", "b", "c"}, s.listed(t, "--prefix", "jobs/"))
+	require.Empty(t, s.listed(t, "jobs/*"), "no pattern")
+	require.Empty(t, s.listed(t, "__mux"))
 
 	s.prints(t, 0, "NAME", "^muxlock: more than --limit 1 keys match, locks or not: locks may be missing; give a longer BEGINNING, or raise --limit\n$", "ls --limit 1 jobs/")
 	stdout := s.ok(t, "ls jobs/")
@@ -204,7 +211,7 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 	require.Regexp(t, `(?m)^jobs/c +free +1 of 3 `, stdout)
 
 	redistest.Down(t, s.masters[0])
-	require.Equal(t, []string{"jobs/a [x]", "jobs/b"}, names("jobs/"))
+	require.Equal(t, []string{"jobs/a [x]", "jobs/b"}, s.listed(t, "jobs/"))
 	redistest.Down(t, s.masters[1])
 	require.Contains(t, s.says(t, exitRun, "ls"), "no quorum of masters")
 }
