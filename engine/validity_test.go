@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
@@ -139,6 +140,15 @@ type sentLater struct {
 func (to sentLater) Decided(out pipeline.Outcome) {
 	out.Sent = to.sent
 	to.Receiver.Decided(out)
+}
+
+func TestEachContendedAttemptIsASampleOfTheRoundTrip(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for took := 9 * time.Millisecond; took > 0; took -= time.Millisecond {
+			e.masters.sample(&pipeline.Outcome{Verdict: quorum.Won}, true, clock.Now().Add(-took))
+			require.Equal(t, took, e.masters.roundTrip())
+		}
+	})
 }
 
 func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {

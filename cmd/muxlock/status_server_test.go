@@ -236,6 +236,7 @@ func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
 	outputs(s.with("MUXLOCK_MASTERS=redis://:s3cret%23of%20them@" + strings.Join(redistest.Addrs(masters), ",redis://:s3cret%23of%20them@")))
 
 	wrong := s.with("MUXLOCK_PASSWORD=s3cret too")
+	wrong.ok(t, "ls --password-file "+file)
 	for line, code := range map[string]int{"exec --wait 1m name -- true": exitRefused, "status name": exitRun, "ls": exitRun, "release --force --yes name": exitRun} {
 		stderr := wrong.says(t, code, line) // it does not get better by waiting
 		require.True(t, strings.HasPrefix(stderr, "muxlock: a master cannot be used as configured; "+s.masters[0].Addr()+": WRONGPASS"), stderr)
