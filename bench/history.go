@@ -48,6 +48,7 @@ type record struct {
 type ringState struct {
 	count int64 // of all events so far
 	after int64 // of those, since the violation
+	holds int64 // that began
 }
 
 const (
@@ -81,6 +82,9 @@ func (h *history) add(key int, e Event) {
 	h.locks[key].Lock()
 	defer h.locks[key].Unlock()
 	ring, records := h.ring(h.proc, key)
+	if e.Acquires() {
+		ring.holds++
+	}
 	if h.firstViolation(key).Load() != 0 {
 		if ring.after == int64(len(records)/4) {
 			return
@@ -94,6 +98,18 @@ func (h *history) add(key int, e Event) {
 	copy(r.error[:], e.Error)
 	records[ring.count%int64(len(records))] = r
 	ring.count++
+}
+
+// holds returns how many holds the process, and those whose place it took, began.
+func (h *history) holds() (n int64) {
+	if h == nil {
+		return 0
+	}
+	for key := range h.names {
+		ring, _ := h.ring(h.proc, key)
+		n += ring.holds
+	}
+	return n
 }
 
 // violations returns the events of all names with a violation.

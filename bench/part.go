@@ -40,6 +40,7 @@ type figures struct {
 	Overlaps              most // of all processes so far, as the next
 	FenceViolations       most
 	History               []Event
+	Audited               int64 // holds in the history, those of killed processes among them
 	HotNames              []HotName
 	ErrorSamples          []string
 	Why                   string // from samples.why

@@ -107,6 +107,10 @@ func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
 	require.Len(t, part.Series, 1, "none of the seconds that were over")
 	series := mergeSeries([]*Part{part, {Series: []Point{{TS: 1}}}})
 	require.Equal(t, part.Totals.Acquired, series[2].Acquired+part.Drain.Acquired, "in the third second")
+	require.Equal(t, killed.Totals.Acquired+part.Totals.Acquired, part.Audited)
+	part.Totals.Acquired = 0
+	valid := Merge("test", cfg, []*Part{part}).Valid
+	require.False(t, valid.Has(ReasonNothing) || valid.Has(ReasonFew), "%s", valid)
 }
 
 func TestFiguresAddUpByTheirTypes(t *testing.T) {

@@ -227,7 +227,8 @@ func (r *runner) figures(p *Part) {
 	for _, w := range r.keepers {
 		add(&p.figures, w.sum)
 	}
-	p.Overlaps, p.FenceViolations, p.History = most(r.audit.overlaps().Load()), most(r.audit.stale().Load()), r.history.violations()
+	p.Overlaps, p.FenceViolations = most(r.audit.overlaps().Load()), most(r.audit.stale().Load())
+	p.History, p.Audited = r.history.violations(), r.history.holds()
 	_, p.Unaudited = r.locker.(Driver)
 	p.Panicked = r.failed.Err() != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why

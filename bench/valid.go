@@ -35,14 +35,15 @@ const auditLeast = 100
 
 // checkValid collects the reasons why the figures are not valid. Latencies need not be exact
 // with op hold, or in a run that keeps a history to look for overlaps. The first of the processes that
-// report took part since a time into the measured time.
+// report took part since a time into the measured time. What those acquired that were killed is known from their history alone.
 func checkValid(res *Result, cfg Config, all figures, since time.Duration) {
 	if all.Panicked {
 		res.Invalidate(ReasonPanic, "")
 	} else if all.Interrupted {
 		res.Invalidate(ReasonInterrupted, "")
 	}
-	if res.Totals.Acquired == 0 && !all.Interrupted {
+	acquired := max(res.Totals.Acquired, all.Audited)
+	if acquired == 0 && !all.Interrupted {
 		res.Invalidate(ReasonNothing, append(res.ErrorSamples, all.Why)[0])
 	}
 	if h := res.Holding; h != nil && h.Held < h.Wanted {
@@ -63,7 +64,7 @@ func checkValid(res *Result, cfg Config, all figures, since time.Duration) {
 	if share := res.LagShare(); exact && share > lagShare {
 		res.Invalidate(ReasonGenerator, fmt.Sprintf("at the p99 its own lag is %.0f%% of the response", 100*share))
 	}
-	ended := !all.Panicked && !all.Interrupted && res.Totals.Acquired > 0
+	ended := !all.Panicked && !all.Interrupted && acquired > 0
 	if s, rounds := res.Headline(), max(cfg.Rounds, 1); exact && ended && s.Count*int64(rounds) < TailNeeds(99) {
 		text := fmt.Sprintf("%d are no base for a p99", s.Count)
 		if more := res.MoreSeconds(99, rounds); more > 0 {
@@ -71,8 +72,8 @@ func checkValid(res *Result, cfg Config, all figures, since time.Duration) {
 		}
 		res.Invalidate(ReasonFew, text)
 	}
-	if cfg.History > 0 && ended && res.Totals.Acquired < auditLeast {
-		res.Invalidate(ReasonFew, fmt.Sprintf("%d are no base for an audit", res.Totals.Acquired))
+	if cfg.History > 0 && ended && acquired < auditLeast {
+		res.Invalidate(ReasonFew, fmt.Sprintf("%d are no base for an audit", acquired))
 	}
 }
 

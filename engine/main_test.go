@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,12 +65,7 @@ func holder(text string) func(*Config) { return func(c *Config) { c.Holder = tex
 func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
 	await.True(t, func() bool {
-		for _, value := range redistest.Get(t, masters, l.Name()) {
-			if value != l.lease.token {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(redistest.Get(t, masters, l.Name()), func(value string) bool { return value != l.lease.token })
 	}, "the key is on all masters")
 }
 
