@@ -183,7 +183,7 @@ func (r *runner) look(m mutant, packages []string) (by string, err error) {
 		name := firstRed(text)
 		timeout := strings.Contains(text, "panic: test timed out")
 		test, _, _ := strings.Cut(name, ",")
-		if red, _, err := r.testWithout(env, pkg, test, args...); err != nil || red {
+		if red, _, err := r.testIn(env, pkg, test, r.sound, args...); err != nil || red {
 			return false, err // it does not count
 		}
 		by = fmt.Sprintf("%s: %s %s", how, pkg, name)
@@ -208,14 +208,4 @@ func (r *runner) look(m mutant, packages []string) (by string, err error) {
 		}
 	}
 	return late, nil
-}
-
-// testWithout is testIn without a change.
-func (r *runner) testWithout(env []string, pkg, pattern string, args ...string) (red bool, text string, err error) {
-	dir, err := r.overlay(nil)
-	if err != nil {
-		return false, "", err
-	}
-	defer os.RemoveAll(dir)
-	return r.testIn(env, pkg, pattern, dir, args...)
 }

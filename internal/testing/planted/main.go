@@ -115,6 +115,8 @@ func each[T any](items []T, do func(T)) {
 // A runner builds and runs tests.
 type runner struct {
 	top, dir  string   // of the repository; for files of this run
+	sound     string   // an overlay without a change
+	built     sync.Map // of test programs: func() error that builds it, once
 	simulated []string // the packages that the simulator drives
 	flags     []string // of go test
 }
@@ -126,7 +128,9 @@ func newRunner() (*runner, error) {
 		return nil, err
 	}
 	r.top = strings.TrimSpace(top)
-	r.dir, err = os.MkdirTemp("", "planted")
+	if r.dir, err = os.MkdirTemp("", "planted"); err == nil {
+		r.sound, err = r.overlay(nil)
+	}
 	return r, err
 }
 
@@ -168,7 +172,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 			return "", err
 		}
 		if red {
-			if text, err := command(r.top, "go", "test", "-run", "^("+pattern+")$", "./"+pkg); err != nil {
+			if red, text, err := r.test(pkg, pattern, r.sound); err != nil || red {
 				return "", fmt.Errorf("%s fails without the fault, too: %w\n%s", pkg, err, text)
 			}
 			return pkg + " " + firstRed(text), nil
@@ -205,10 +209,16 @@ func (r *runner) test(pkg, pattern, dir string, args ...string) (red bool, text 
 
 // testIn is test with an environment.
 func (r *runner) testIn(env []string, pkg, pattern, dir string, args ...string) (red bool, text string, err error) {
-	binary := filepath.Join(dir, filepath.Base(pkg)+".test")
-	build := slices.Concat([]string{"test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary}, r.flags, []string{"./" + pkg})
-	if text, err := command(r.top, "go", build...); err != nil {
-		return false, "", fmt.Errorf("%w: %w\n%s", errNoProgram, err, text)
+	binary := filepath.Join(dir, strings.ReplaceAll(pkg, "/", "_")+".test")
+	build, _ := r.built.LoadOrStore(binary, sync.OnceValue(func() error {
+		args := slices.Concat([]string{"test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(dir, list), "-o", binary}, r.flags, []string{"./" + pkg})
+		if text, err := command(r.top, "go", args...); err != nil {
+			return fmt.Errorf("%w: %w\n%s", errNoProgram, err, text)
+		}
+		return nil
+	}))
+	if err := build.(func() error)(); err != nil {
+		return false, "", err
 	}
 	args = append([]string{"-test.run", "^(" + pattern + ")$", "-test.v", "-test.timeout", "1m"}, args...)
 	text, err = commandIn(env, filepath.Join(r.top, pkg), binary, args...)
