@@ -173,7 +173,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 		}
 		if red {
 			if red, text, err := r.test(pkg, pattern, r.sound); err != nil || red {
-				return "", fmt.Errorf("%s fails without the fault, too: %w\n%s", pkg, err, text)
+				return "", errors.Join(err, fmt.Errorf("%s fails without the fault, too\n%s", pkg, text))
 			}
 			return pkg + " " + firstRed(text), nil
 		}
