@@ -24,8 +24,8 @@ type explorer[S any] struct {
 	state  S // its steps are being found
 	to     S // where the latest step leads; a copy, so that the callers' states need no allocation
 	index  uint32
-	branch uint16 // index of the next step of state
-	next   []found[S]
+	branch uint16       // index of the next step of state
+	next   [][]found[S] // in parts of the same size, so that growth copies none
 	broken *found[S]
 	breaks property // what the broken state breaks
 	pick   int      // index of the step to replay; -1: take all steps
@@ -61,15 +61,16 @@ func (x *explorer[S]) search(most int, starts ...S) (r Result) {
 		x.to = starts[i]
 		x.add()
 	}
-	for level := []found[S](nil); x.broken == nil && len(x.next) > 0 && (most == 0 || len(x.came) < most); {
-		level, x.next = x.next, level[:0]
+	for x.broken == nil && len(x.next) > 0 && (most == 0 || len(x.came) < most) {
+		level := x.next
+		x.next = nil
 		r.Depth++
-		for i := range level {
-			x.state, x.index, x.branch = level[i].state, level[i].index, 0
-			x.steps()
-			if x.broken != nil {
-				break
+		for i, part := range level {
+			for j := 0; j < len(part) && x.broken == nil; j++ {
+				x.state, x.index, x.branch = part[j].state, part[j].index, 0
+				x.steps()
 			}
+			level[i] = nil // room for the next ones
 		}
 	}
 	r.States, r.Counted = len(x.came), x.counted
@@ -118,9 +119,13 @@ func (x *explorer[S]) add() {
 	x.seen[fingerprint] = struct{}{}
 	index := uint32(len(x.came))
 	x.came = append(x.came, origin{x.index, x.branch})
-	x.next = append(x.next, found[S]{x.to, index})
+	last := len(x.next) - 1
+	if last < 0 || len(x.next[last]) == cap(x.next[last]) {
+		x.next, last = append(x.next, make([]found[S], 0, 1024)), last+1
+	}
+	x.next[last] = append(x.next[last], found[S]{x.to, index})
 	if broken != 0 {
-		x.broken, x.breaks = &x.next[len(x.next)-1], broken
+		x.broken, x.breaks = &found[S]{x.to, index}, broken
 	}
 }
 

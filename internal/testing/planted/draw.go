@@ -101,7 +101,6 @@ func drawn(n int) (survived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(r.dir)
-	r.flags = []string{"-vet=off"}
 	if r.simulated, err = simulated(r.top); err != nil {
 		return 0, err
 	}
