@@ -15,7 +15,8 @@ import (
 
 // A roll is an act in which some callers keep a lock each for as long as it lasts: keepers. The others call as in any act, so
 // they wait for the kept locks, too. Each master fails once, one after another: it is restarted, or away for longer than a ttl.
-// A fault begins when all masters vote for every engine and have every kept lock. A hasty one does not wait for that.
+// A fault begins when all masters vote for every engine and have every kept lock. A hasty one does not wait for that
+// unless it is the first: after the act before, a master may not vote yet.
 
 // drawRoll draws the faults of a roll: one of each master and, in some rolls, one of an engine.
 func (p Shape) drawRoll(r *rand.Rand) (all []Fault) {
@@ -111,11 +112,13 @@ func (w *world) roll(ctx context.Context, calls *sync.WaitGroup, r *rand.Rand) {
 		})
 	}
 	w.callers = append(w.callers, keepers...)
+	settled := false
 	for _, f := range w.s.Faults {
 		if f.Act == w.s.Shape.Acts {
-			if !f.Hasty && !w.settles(keepers) {
+			if !(settled && f.Hasty) && !w.settles(keepers) {
 				return
 			}
+			settled = true
 			w.rollOver(f)
 		}
 	}
