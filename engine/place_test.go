@@ -3,179 +3,18 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
 	"muxlock/internal/line"
-	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
-
-// liners stands for five masters that keep a line. What they answer is the test's.
-type liners struct {
-	scripted
-	answers func(n int, req pipeline.Request) []pipeline.Answer // to the n-th Wait, from 1, by master; Kind 0: none
-
-	nobody bool         // stands in line
-	looks  atomic.Int64 // Inspect
-
-	mu     sync.Mutex // guards the following
-	heard  map[string]pipeline.Listener
-	waits  []pipeline.Request
-	passes []pipeline.Request
-	at     []time.Time // of waits
-}
-
-func (l *liners) Lines(context.Context) bool { return true }
-
-func (l *liners) Inspect(ctx context.Context, name string) ([]pipeline.Value, error) {
-	l.looks.Add(1)
-	return l.scripted.Inspect(ctx, name)
-}
-
-func (l *liners) Listen(_, token string, to pipeline.Listener) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.heard[token] = to
-}
-
-func (l *liners) Unlisten(token string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.heard, token)
-}
-
-func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
-	switch req.Op {
-	case pipeline.Wait:
-	case pipeline.Pass:
-		l.Post(req)
-		out := pipeline.Outcome{Verdict: quorum.Won, PassedOn: 5}
-		if l.nobody {
-			out.PassedOn = 0
-		}
-		return out, nil
-	default:
-		return l.scripted.Do(ctx, req)
-	}
-	l.mu.Lock()
-	l.waits, l.at = append(l.waits, req), append(l.at, time.Now())
-	n, to := len(l.waits), l.heard[req.Token]
-	l.mu.Unlock()
-	time.Sleep(time.Millisecond)
-	out := pipeline.Outcome{Origin: pipeline.OriginForeign + 1}
-	for m, a := range l.answers(n, req) {
-		switch a.Kind {
-		case 0:
-			out.Tally.Unknown++
-			continue
-		case line.Granted, line.Has:
-			out.Tally.Granted++
-		default:
-			out.Tally.Refused++
-		}
-		a.Version = req.Line.Version
-		to.Hear(m, a)
-	}
-	if out.Tally.Votes() == 0 { // no master answers
-		<-ctx.Done()
-		return pipeline.Outcome{}, ctx.Err()
-	}
-	out.Verdict = out.Tally.Verdict(out.Tally.Votes())
-	return out, nil
-}
-
-func (l *liners) Post(req pipeline.Request) {
-	if req.Op != pipeline.Pass {
-		l.scripted.Post(req)
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.passes = append(l.passes, req)
-}
-
-// hears lets all who stand in line hear something of one master.
-func (l *liners) hears(master int, a pipeline.Answer) {
-	for _, to := range l.listeners() {
-		to.Hear(master, a)
-	}
-}
-
-// requests returns the Waits that were sent, times when, and passed the Passes.
-func (l *liners) requests() []pipeline.Request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.waits)
-}
-
-func (l *liners) times() []time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.at)
-}
-
-func (l *liners) passed() []pipeline.Request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.passes)
-}
-
-func (l *liners) asked() int { return len(l.requests()) }
-
-// listeners are who stands in line.
-func (l *liners) listeners() []pipeline.Listener {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Collect(maps.Values(l.heard))
-}
-
-// ours is a value of another process's engine.
-const ours = "AAAAAAAAAAAAAAAAAAAAAA==@other"
-
-// all returns the answer of five masters that agree.
-func all(a pipeline.Answer) []pipeline.Answer { return []pipeline.Answer{a, a, a, a, a} }
-
-func inLineBehind(value string) pipeline.Answer {
-	return pipeline.Answer{Kind: line.InLine, Rank: 1, Value: value}
-}
-
-func grantedFor(d time.Duration) pipeline.Answer {
-	return pipeline.Answer{Kind: line.Granted, Lease: d, Version: 1}
-}
-
-// standing runs a test with an engine whose Acquire of "name" stands in line, known to be contended.
-func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answer, test func(t *testing.T, l *liners, e *Engine, got <-chan acquired), changes ...func(*Config)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		l := &liners{scripted: scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}, answers: answers, heard: make(map[string]pipeline.Listener)}
-		cfg := Config{Masters: make([]string, 5)}
-		for _, change := range changes {
-			change(&cfg)
-		}
-		e := newEngine(cfg.withDefaults(), l, new(record))
-		defer time.Sleep(time.Minute)
-		defer e.Close()
-		c := &contender{e: e, name: "name", tries: attempts{ttl: e.cfg.TTL}, turn: ownTurn{began: clock.Now()}}
-		_, _, _, err := e.names.join(c, true, 0)
-		require.NoError(t, err)
-		c.state.stoodInLine(clock.Instant{}, nil)
-		c.state.stopContending(false)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		test(t, l, e, goAcquire(ctx, e, 0))
-	})
-}
 
 func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
@@ -199,9 +38,7 @@ func TestLockThatIsPassedOnIsMeasuredAsAHandOver(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			e.record.measure = newMeasures()
-			for m := range 3 {
-				l.hears(m, grantedFor(line.Passed(e.cfg.TTL)))
-			}
+			l.quorumHears(grantedFor(line.Passed(e.cfg.TTL)))
 			requireGot(t, got)
 			m := e.Measured()
 			require.Empty(t, took(m.Acquires), "its lease was short when it was sent")
@@ -289,9 +126,7 @@ func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 		require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
 		require.NotEqual(t, l.requests()[0].Token, l.requests()[2].Token)
 		require.Greater(t, l.requests()[2].Line.Waited, 100*time.Millisecond, "it keeps its turn")
-		l.hears(0, grantedFor(time.Second))
-		l.hears(1, grantedFor(time.Second))
-		l.hears(2, grantedFor(time.Second))
+		l.quorumHears(grantedFor(time.Second))
 		requireGot(t, got)
 	})
 }
@@ -484,9 +319,7 @@ func TestProcessThatHadItsTurnGoesToTheEndOfTheLine(t *testing.T) {
 		require.Less(t, l.requests()[1].Line.Waited, time.Millisecond, "since the name was passed on")
 		time.Sleep(time.Second)
 		require.Greater(t, l.requests()[2].Line.Waited, 100*time.Millisecond)
-		for m := range 3 {
-			l.hears(m, grantedFor(e10))
-		}
+		l.quorumHears(grantedFor(e10))
 		requireGot(t, next)
 	})
 }
@@ -567,9 +400,7 @@ func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
 		})
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("a value of another library")) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-			for m := range 3 {
-				l.hears(m, grantedFor(e10))
-			}
+			l.quorumHears(grantedFor(e10))
 			lock := requireGot(t, got)
 			require.NoError(t, lock.Release(t.Context()))
 			require.NotEmpty(t, l.passed()[0].Line.Word, "we saw one")
@@ -691,9 +522,7 @@ func TestWhoMayAskAFewTimesStandsInLineForAsLongAsItTakes(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
 			time.Sleep(time.Hour)
-			for m := range 3 {
-				l.hears(m, pipeline.Answer{Kind: line.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
-			}
+			l.quorumHears(pipeline.Answer{Kind: line.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
 			requireGot(t, got)
 			require.Empty(t, l.passed())
 		}, func(c *Config) { c.MaxAttempts = 2 })
@@ -714,9 +543,7 @@ func TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLi
 			standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				waited := goAcquire(t.Context(), e, 0)
 				time.Sleep(2 * attempt)
-				for m := range 3 {
-					l.hears(m, grantedFor(10*time.Second))
-				}
+				l.quorumHears(grantedFor(10 * time.Second))
 				lock := requireGot(t, got)
 				newcomers := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 				lock.lease.state.lined = !c.alone
@@ -741,9 +568,7 @@ func TestWhoWaitedBeforeATurnIsServedUntilItsBound(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		waited := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 		time.Sleep(2 * time.Millisecond)
-		for m := range 3 {
-			l.hears(m, grantedFor(10*time.Second))
-		}
+		l.quorumHears(grantedFor(10 * time.Second))
 		lock := requireGot(t, got)
 		time.Sleep(redlock.DefaultHandOverTime - 1)
 		require.NoError(t, lock.Release(t.Context()))
