@@ -109,9 +109,9 @@ func (l *liners) hears(master int, a pipeline.Answer) {
 	}
 }
 
-// quorumHears lets three of the five masters say the same.
-func (l *liners) quorumHears(a pipeline.Answer) {
-	for m := range 3 {
+// hearsOf is hears of the first n masters, which say the same.
+func (l *liners) hearsOf(n int, a pipeline.Answer) {
+	for m := range n {
 		l.hears(m, a)
 	}
 }

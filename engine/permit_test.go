@@ -374,8 +374,7 @@ func TestBurstOfCallersAsksForNoMorePermitsThanThereAre(t *testing.T) {
 		var all sync.WaitGroup
 		for range 500 {
 			all.Go(func() {
-				lock := mustPermit(t, e, "name", 8)
-				require.NoError(t, lock.Release(t.Context()))
+				require.NoError(t, mustPermit(t, e, "name", 8).Release(t.Context()))
 			})
 		}
 		synctest.Wait()

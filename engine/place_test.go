@@ -21,9 +21,7 @@ func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			time.Sleep(300 * time.Millisecond)
 			lease := line.Passed(e.cfg.TTL) + 300*time.Millisecond
-			for m := range 2 {
-				l.hears(m, grantedFor(lease))
-			}
+			l.hearsOf(2, grantedFor(lease))
 			requireOpen(t, got, "two are no quorum")
 			l.hears(2, grantedFor(lease))
 			lock := requireGot(t, got)
@@ -38,7 +36,7 @@ func TestLockThatIsPassedOnIsMeasuredAsAHandOver(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			e.record.measure = newMeasures()
-			l.quorumHears(grantedFor(line.Passed(e.cfg.TTL)))
+			l.hearsOf(3, grantedFor(line.Passed(e.cfg.TTL)))
 			requireGot(t, got)
 			m := e.Measured()
 			require.Empty(t, took(m.Acquires), "its lease was short when it was sent")
@@ -126,7 +124,7 @@ func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 		require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
 		require.NotEqual(t, l.requests()[0].Token, l.requests()[2].Token)
 		require.Greater(t, l.requests()[2].Line.Waited, 100*time.Millisecond, "it keeps its turn")
-		l.quorumHears(grantedFor(time.Second))
+		l.hearsOf(3, grantedFor(time.Second))
 		requireGot(t, got)
 	})
 }
@@ -157,9 +155,7 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				time.Sleep(100 * time.Millisecond)
 				told := time.Now()
-				for m := range 5 {
-					l.hears(m, pipeline.Answer{Kind: kind})
-				}
+				l.hearsOf(5, pipeline.Answer{Kind: kind})
 				time.Sleep(50 * time.Millisecond)
 				require.Equal(t, 2, l.asked(), "once, however many masters say so")
 				require.EqualValues(t, map[line.Kind]int{line.Opened: 5}[kind], l.looks.Load())
@@ -225,8 +221,7 @@ func TestWhoWonBesideOthersPassesTheLockOn(t *testing.T) {
 			for _, yes := range []uint8{5, 4} {
 				before := len(l.passed())
 				l.set(func() { l.yes = yes })
-				lock := mustAcquire(t, e, "another", 0)
-				require.NoError(t, lock.Release(t.Context()))
+				require.NoError(t, mustAcquire(t, e, "another", 0).Release(t.Context()))
 				require.Equal(t, 5-int(yes), len(l.passed())-before)
 			}
 		})
@@ -319,7 +314,7 @@ func TestProcessThatHadItsTurnGoesToTheEndOfTheLine(t *testing.T) {
 		require.Less(t, l.requests()[1].Line.Waited, time.Millisecond, "since the name was passed on")
 		time.Sleep(time.Second)
 		require.Greater(t, l.requests()[2].Line.Waited, 100*time.Millisecond)
-		l.quorumHears(grantedFor(e10))
+		l.hearsOf(3, grantedFor(e10))
 		requireGot(t, next)
 	})
 }
@@ -400,9 +395,8 @@ func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
 		})
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("a value of another library")) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
-			l.quorumHears(grantedFor(e10))
-			lock := requireGot(t, got)
-			require.NoError(t, lock.Release(t.Context()))
+			l.hearsOf(3, grantedFor(e10))
+			require.NoError(t, requireGot(t, got).Release(t.Context()))
 			require.NotEmpty(t, l.passed()[0].Line.Word, "we saw one")
 		})
 }
@@ -522,7 +516,7 @@ func TestWhoMayAskAFewTimesStandsInLineForAsLongAsItTakes(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, _ *Engine, got <-chan acquired) {
 			time.Sleep(time.Hour)
-			l.quorumHears(pipeline.Answer{Kind: line.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
+			l.hearsOf(3, pipeline.Answer{Kind: line.Granted, Lease: 10 * time.Second, Version: uint32(l.asked())})
 			requireGot(t, got)
 			require.Empty(t, l.passed())
 		}, func(c *Config) { c.MaxAttempts = 2 })
@@ -543,16 +537,14 @@ func TestOneWhoCameDuringATurnIsServedAndMoreOnlyWhileItIsShortIfOthersStandInLi
 			standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				waited := goAcquire(t.Context(), e, 0)
 				time.Sleep(2 * attempt)
-				l.quorumHears(grantedFor(10 * time.Second))
+				l.hearsOf(3, grantedFor(10*time.Second))
 				lock := requireGot(t, got)
 				newcomers := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 				lock.lease.state.lined = !c.alone
 				time.Sleep(c.age)
 				require.NoError(t, lock.Release(t.Context()))
-				lock = requireGot(t, waited)
-				require.NoError(t, lock.Release(t.Context()))
-				lock = requireGot(t, newcomers[0])
-				require.NoError(t, lock.Release(t.Context()))
+				require.NoError(t, requireGot(t, waited).Release(t.Context()))
+				require.NoError(t, requireGot(t, newcomers[0]).Release(t.Context()))
 				if !c.passes {
 					requireGot(t, newcomers[1])
 					return
@@ -568,12 +560,11 @@ func TestWhoWaitedBeforeATurnIsServedUntilItsBound(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) }, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		waited := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 		time.Sleep(2 * time.Millisecond)
-		l.quorumHears(grantedFor(10 * time.Second))
+		l.hearsOf(3, grantedFor(10*time.Second))
 		lock := requireGot(t, got)
 		time.Sleep(redlock.DefaultHandOverTime - 1)
 		require.NoError(t, lock.Release(t.Context()))
-		lock = requireGot(t, waited[0])
-		require.NoError(t, lock.Release(t.Context()))
+		require.NoError(t, requireGot(t, waited[0]).Release(t.Context()))
 		lock = requireGot(t, waited[1])
 		time.Sleep(time.Nanosecond)
 		require.NoError(t, lock.Release(t.Context()))

@@ -397,19 +397,16 @@ func TestSetKeptAliveAgainAndAgainDoesNotGrow(t *testing.T) {
 // The holder that was seen is that of one name.
 func TestSetThatIsKeptByAnotherNameForgetsWhoHadTheFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		theirs := func() { // they had a turn, and look whose the name is
-			for _, name := range []string{"a", "b"} {
-				shard := e.names.shard(name)
-				shard.mu.Lock()
-				shard.stateLocked(name, clock.Now()).strangers.yielded = clock.Now()
-				shard.mu.Unlock()
-			}
-		}
 		hold := func(name string) {
 			s.set(func() { s.keys = map[string]scriptedKey{name: {token: ours, ends: time.Now().Add(time.Hour)}} })
 		}
 		time.Sleep(50 * time.Millisecond)
-		theirs()
+		for _, name := range []string{"a", "b"} { // they had a turn, and look whose the name is
+			shard := e.names.shard(name)
+			shard.mu.Lock()
+			shard.stateLocked(name, clock.Now()).strangers.yielded = clock.Now()
+			shard.mu.Unlock()
+		}
 		hold("a")
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()

@@ -62,7 +62,7 @@ func traced(t *testing.T, test func(t *testing.T, e *Engine, s *scripted, a *tol
 	}, func(c *Config) { c.Tracer = a.tracer() })
 }
 
-// requireTold requires one acquire of all names, and returns it.
+// requireAcquired requires one acquire of all names, and returns it.
 func requireAcquired(t *testing.T, a *told, kind string, names ...string) told1 {
 	t.Helper()
 	all := a.take()
@@ -360,8 +360,7 @@ func TestABlockedTracerCostsNoLockAndDelaysNobodyElse(t *testing.T) {
 		free := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, new(record))
 		defer free.Close()
 		waiting := goAcquire(t.Context(), e, time.Second)
-		other := mustAcquire(t, free, "other", time.Second)
-		require.NoError(t, other.Release(t.Context()))
+		require.NoError(t, mustAcquire(t, free, "other", time.Second).Release(t.Context()))
 		begin := time.Now()
 		lock := requireGot(t, waiting)
 		require.Equal(t, time.Minute, time.Since(begin).Round(time.Second))

@@ -75,8 +75,7 @@ func TestAMinorityThatIsSlowDelaysNobody(t *testing.T) {
 		w.slow(1, 20*time.Second)
 		w.slow(2, 20*time.Second)
 		for range 10 {
-			lock := mustAcquire(t, e, "name", 0)
-			require.NoError(t, lock.Release(t.Context()))
+			require.NoError(t, mustAcquire(t, e, "name", 0).Release(t.Context()))
 		}
 		w.slow(1, 0)
 		w.slow(2, 0)

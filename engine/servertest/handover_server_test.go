@@ -31,8 +31,7 @@ func TestOneOfAnotherProcessGetsItsTurnBesideManyOfOurs(t *testing.T) {
 	await.True(t, func() bool { return many.Stats().HandedOver > 0 })
 	before, start := many.Stats().Acquired, time.Now()
 	for range turns {
-		lock := mustAcquire(t, one, t.Name(), 0)
-		require.NoError(t, lock.Release(t.Context()))
+		require.NoError(t, mustAcquire(t, one, t.Name(), 0).Release(t.Context()))
 	}
 	took := time.Since(start)
 	acquired := many.Stats().Acquired - before
