@@ -86,7 +86,7 @@ func TestProgressNamesNoFigureThatIsNone(t *testing.T) {
 		"raw  1s/2s":                         second(0), // its locks are held
 		"raw  9 of 10 locks held  lost 1":    {Impl: "raw", Result: &bench.Result{Holding: &bench.Holding{Wanted: 10, Held: 9, Lost: 1}, Valid: bench.Valid{OK: true}}},
 		"raw  5 cycles/s  not valid":         {Impl: "raw", Result: &bench.Result{ThroughputPerS: 5}},
-		"raw  0 cycles/s  not valid":         {Impl: "raw", Result: &bench.Result{}},
+		"raw  0 cycles/s  not valid":         {Impl: "raw", Result: &bench.Result{Latency: bench.Latencies{bench.CycleTime: {}}}},
 		"raw  1s/2s  7 cycles/s  p99 3.00ms": {Impl: "raw", Elapsed: time.Second, Total: 2 * time.Second, Point: bench.Point{TS: 1, Cycles: 7, P99Ns: 3e6}},
 		"raw  1s/2s  2 errors  1 timeouts":   {Impl: "raw", Elapsed: time.Second, Total: 2 * time.Second, Point: bench.Point{TS: 1, Errors: 2, Timeouts: 1}},
 		"raw  warm-up 1s/2s  7 cycles/s":     {Impl: "raw", Warmup: true, Elapsed: time.Second, Total: 2 * time.Second, Point: bench.Point{TS: 1, Cycles: 7}},
