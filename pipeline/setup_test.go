@@ -142,18 +142,35 @@ func TestReplacementSwitchesInTheOrderOfAddresses(t *testing.T) {
 	})
 }
 
-// A server that was restarted from its own snapshot has the mark of an earlier process.
+// A server that was restarted from its own snapshot has the mark of an earlier process. If a replacement that was cut had
+// switched it, it is a member of the set before again.
 func TestReplacementBesideARestartedMasterIsRefused(t *testing.T) {
-	inFencedBubble(t, 4, func(t *testing.T, b *fencedBubble) {
-		joins := b.setup.Masters[3]
-		b.setup.Masters = b.setup.Masters[:3]
-		require.NoError(t, Init(t.Context(), b.setup))
-		set, switches := b.servers[0].Value(conn.SetKey), len(b.sent(scripts.Switch))
-		b.servers[0].Restart()
-		b.servers[0].Set(conn.SetKey, set)
-		b.servers[0].Set(conn.MarkKey, membership.NewMark("an earlier process", "m0"))
-		require.ErrorIs(t, Replace(t.Context(), b.setup, "m1", joins), ErrMembersLost)
-		require.ErrorIs(t, Init(t.Context(), b.setup), ErrMembersLost)
-		require.Len(t, b.sent(scripts.Switch)[switches:], 0)
-	})
+	for _, cut := range []bool{false, true} {
+		inFencedBubble(t, 4, func(t *testing.T, b *fencedBubble) {
+			joins := b.setup.Masters[3]
+			b.setup.Masters = b.setup.Masters[:3]
+			require.NoError(t, Init(t.Context(), b.setup))
+			before := b.servers[0].Value(conn.SetKey)
+			if cut {
+				b.answer(2, func(words []string) any {
+					if (sent{2, words}).calls(scripts.Switch) {
+						return errors.New("ERR for a test")
+					}
+					return nil
+				})
+				require.ErrorContains(t, Replace(t.Context(), b.setup, "m1", joins), "for a test")
+				b.answer(2, nil)
+			}
+			set, switches := b.servers[0].Value(conn.SetKey), len(b.sent(scripts.Switch))
+			require.Equal(t, cut, set != before)
+			b.servers[0].Restart()
+			b.servers[0].Set(conn.SetKey, set)
+			b.servers[0].Set(conn.MarkKey, membership.NewMark("an earlier process", "m0"))
+			err := Replace(t.Context(), b.setup, "m1", joins)
+			require.ErrorIs(t, err, map[bool]error{false: ErrMembersLost, true: ErrRefused}[cut])
+			require.Len(t, b.sent(scripts.Switch)[switches:], map[bool]int{true: 1}[cut])
+			require.ErrorIs(t, Init(t.Context(), b.setup), ErrMembersLost)
+			require.Equal(t, before, b.servers[0].Value(conn.SetKey))
+		})
+	}
 }
