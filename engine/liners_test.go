@@ -117,22 +117,14 @@ func (l *liners) hearsOf(n int, a pipeline.Answer) {
 }
 
 // requests returns the Waits that were sent, times when, and passed the Passes.
-func (l *liners) requests() []pipeline.Request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.waits)
-}
+func (l *liners) requests() []pipeline.Request { return seenBy(l, &l.waits) }
+func (l *liners) times() []time.Time           { return seenBy(l, &l.at) }
+func (l *liners) passed() []pipeline.Request   { return seenBy(l, &l.passes) }
 
-func (l *liners) times() []time.Time {
+func seenBy[T any](l *liners, all *[]T) []T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.at)
-}
-
-func (l *liners) passed() []pipeline.Request {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.passes)
+	return slices.Clone(*all)
 }
 
 func (l *liners) asked() int { return len(l.requests()) }

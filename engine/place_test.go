@@ -88,15 +88,19 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 	}
 }
 
-func TestPlaceThatAMasterLostBesideALockIsOfferedToNobody(t *testing.T) {
-	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+// lostBy is a line behind ours. One master has lost the place in its answers to these requests.
+func lostBy(these func(n int) bool) func(int, pipeline.Request) []pipeline.Answer {
+	return func(n int, _ pipeline.Request) []pipeline.Answer {
 		a := all(inLineBehind(ours))
-		if n%2 == 0 {
+		if these(n) {
 			a[4] = pipeline.Answer{Kind: line.Missing}
 		}
 		return a
 	}
-	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+}
+
+func TestPlaceThatAMasterLostBesideALockIsOfferedToNobody(t *testing.T) {
+	standing(t, lostBy(func(n int) bool { return n%2 == 0 }), func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(10 * time.Second)
 		requireOpen(t, got, "what a master lost is no attempt that failed")
 		require.Greater(t, len(l.passed()), 5)
@@ -110,14 +114,7 @@ func TestPlaceThatAMasterLostBesideALockIsOfferedToNobody(t *testing.T) {
 }
 
 func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
-	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-		a := all(inLineBehind(ours))
-		if n == 2 {
-			a[4] = pipeline.Answer{Kind: line.Missing}
-		}
-		return a
-	}
-	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+	standing(t, lostBy(func(n int) bool { return n == 2 }), func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(time.Second)
 		require.Equal(t, []bool{false, true, false}, []bool{l.requests()[0].Line.Stay, l.requests()[1].Line.Stay, l.requests()[2].Line.Stay})
 		require.Len(t, l.passed(), 1)
@@ -183,14 +180,18 @@ func TestWhoMakesOneAttemptOrWantsAVeryShortLeaseDoesNotStandInLine(t *testing.T
 	}
 }
 
-func TestFirstInLineWatchesTheName(t *testing.T) {
-	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+// firstThen answers the first request, and all that follow.
+func firstThen(first, then []pipeline.Answer) func(int, pipeline.Request) []pipeline.Answer {
+	return func(n int, _ pipeline.Request) []pipeline.Answer {
 		if n == 1 {
-			return all(pipeline.Answer{Kind: line.InLine, Rank: 0, Value: ours})
+			return first
 		}
-		return all(grantedFor(e10))
+		return then
 	}
-	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+}
+
+func TestFirstInLineWatchesTheName(t *testing.T) {
+	standing(t, firstThen(all(pipeline.Answer{Kind: line.InLine, Rank: 0, Value: ours}), all(grantedFor(e10))), func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		requireGot(t, got) // at once: the name is free, for Await
 		require.GreaterOrEqual(t, l.times()[1].Sub(l.times()[0]), line.ShortHold)
 		require.LessOrEqual(t, l.times()[1].Sub(l.times()[0]), line.ShortHold+5*time.Millisecond)
@@ -298,13 +299,7 @@ func TestAPassProposesALargerFencingToken(t *testing.T) {
 }
 
 func TestProcessThatHadItsTurnGoesToTheEndOfTheLine(t *testing.T) {
-	answers := func(n int, req pipeline.Request) []pipeline.Answer {
-		if n == 1 {
-			return all(grantedFor(e10))
-		}
-		return all(inLineBehind(ours))
-	}
-	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+	standing(t, firstThen(all(grantedFor(e10)), all(inLineBehind(ours))), func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		lock := requireGot(t, got)
 		next := goAcquire(t.Context(), e, 0) // waits here
 		time.Sleep(50 * time.Millisecond)    // longer than the process may keep the name
@@ -402,13 +397,7 @@ func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
 }
 
 func TestQuorumOfPushesEndsARequestThatNobodyAnswers(t *testing.T) {
-	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-		if n == 1 {
-			return all(inLineBehind(ours))
-		}
-		return nil
-	}
-	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+	standing(t, firstThen(all(inLineBehind(ours)), nil), func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(600 * time.Millisecond)
 		require.Equal(t, 2, l.asked())
 		for m := range 3 {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -98,6 +99,16 @@ func (b *fencedBubble) answer(master int, answer func(words []string) any) {
 		b.mu.Unlock()
 		if answer != nil {
 			return answer(words)
+		}
+		return nil
+	})
+}
+
+// refuse lets a master answer calls of the script with an error.
+func (b *fencedBubble) refuse(master int, script scripts.Script) {
+	b.answer(master, func(words []string) any {
+		if (sent{master, words}).calls(script) {
+			return errors.New("ERR for a test")
 		}
 		return nil
 	})

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -111,12 +110,7 @@ func TestRecoveryBeginsAboveWhatResourcesAndMastersHave(t *testing.T) {
 func TestSetUpThatIsGoneOnWithKeepsTheFloorOfWhatWasBegun(t *testing.T) {
 	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
 		b.setup.Recover, b.setup.Above = true, 1<<52
-		b.answer(1, func(words []string) any {
-			if (sent{1, words}).calls(scripts.Seed) {
-				return errors.New("ERR for a test")
-			}
-			return nil
-		})
+		b.refuse(1, scripts.Seed)
 		require.ErrorContains(t, Init(t.Context(), b.setup), "for a test")
 		b.answer(1, nil)
 		b.setup.Recover, b.setup.Above = false, 0
@@ -152,12 +146,7 @@ func TestReplacementBesideARestartedMasterIsRefused(t *testing.T) {
 			require.NoError(t, Init(t.Context(), b.setup))
 			before := b.servers[0].Value(conn.SetKey)
 			if cut {
-				b.answer(2, func(words []string) any {
-					if (sent{2, words}).calls(scripts.Switch) {
-						return errors.New("ERR for a test")
-					}
-					return nil
-				})
+				b.refuse(2, scripts.Switch)
 				require.ErrorContains(t, Replace(t.Context(), b.setup, "m1", joins), "for a test")
 				b.answer(2, nil)
 			}
