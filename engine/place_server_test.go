@@ -98,21 +98,6 @@ func TestProcessesGetANameInOrderOfArrivalWithoutARequestOfTheirs(t *testing.T) 
 	}
 }
 
-func TestLockThatWasPassedOnLivesForItsTTL(t *testing.T) {
-	masters := redistest.Masters(t, 3)
-	first, second := open(t, masters), open(t, masters)
-	linesOf(t, first, second)
-	lock := mustAcquire(t, first, "n", 0)
-	lock.lease.state.stoodInLine(clock.Instant{}, nil)
-	got := goInLine(t, t.Context(), masters, "n", second)
-	releaseToNext(t, lock)
-	lock = <-got
-	await.True(t, func() bool { return time.Until(lock.Until()) > second.cfg.TTL*8/10 }, "it is extended")
-	renewed := second.Stats().Renewed
-	require.EqualValues(t, 1, renewed)
-	require.NoError(t, lock.Release(t.Context()))
-}
-
 func TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed(t *testing.T) {
 	for name, leave := range map[string]func(e *Engine, cancel func()){
 		"ctx ends": func(_ *Engine, cancel func()) { cancel() },

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,22 @@ func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 			require.Equal(t, 1, l.asked())
 			require.NoError(t, lock.Release(t.Context()))
 			require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
+		})
+}
+
+func TestLockThatWasPassedOnLivesForItsTTL(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			synctest.Wait()
+			l.set(func() { l.keys["name"] = scriptedKey{token: l.requests()[0].Token, ends: time.Now().Add(time.Minute)} })
+			l.hearsOf(3, grantedFor(line.Passed(e.cfg.TTL)))
+			lock := requireGot(t, got)
+			require.Less(t, time.Until(lock.Until()), e.cfg.TTL/2)
+			time.Sleep(2 * line.ShortHold)
+			require.Greater(t, time.Until(lock.Until()), e.cfg.TTL*9/10)
+			time.Sleep(e.cfg.TTL)
+			require.EqualValues(t, 1, e.Stats().Renewed, "nobody keeps it alive")
+			require.False(t, lock.Valid())
 		})
 }
 
