@@ -66,7 +66,7 @@ func TestALockIsKeptBesideAMasterThatDeniesItsHeal(t *testing.T) {
 			t.Parallel()
 			masters := fencedSet(t, 3)
 			log := counted{new(sync.Mutex), map[string]int{}}
-			e, err := openAs(t, masters, slices.Concat(r.Needed, r.Faster, r.Fencing), kind, func(c *Config) { c.Logger, c.TTL = slog.New(log), 2*await.Patience })
+			e, err := openAs(t, masters, slices.Concat(r.Needed, r.Faster, r.Fencing), kind, func(c *Config) { c.Logger, c.TTL = slog.New(log), 6*await.Patience })
 			require.NoError(t, err)
 			lock := mustAcquire(t, e, "locks:"+t.Name(), 0)
 			everywhere(t, masters, lock)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // version is the version of the server that the fake imitates.
@@ -144,8 +145,14 @@ func (s *Server) loadLocked(words []string) any {
 	if len(words) != 2 || words[0] != "LOAD" {
 		return errors.New("ERR unknown subcommand or wrong number of arguments for 'SCRIPT'")
 	}
-	sum := sha1.Sum([]byte(words[1]))
-	sha := hex.EncodeToString(sum[:])
-	s.loaded[sha] = true
+	sha, known := sums.Load(words[1])
+	if !known {
+		sum := sha1.Sum([]byte(words[1]))
+		sha, _ = sums.LoadOrStore(words[1], hex.EncodeToString(sum[:]))
+	}
+	s.loaded[sha.(string)] = true
 	return sha
 }
+
+// sums has the SHA-1 of each script that a fake was given.
+var sums sync.Map

@@ -403,12 +403,17 @@ func seed(d *dataSet, keys, args []string) any {
 	if err != nil {
 		return err
 	}
+	if hash == nil {
+		hash = make(map[string]string, len(registers))
+		d.values[keys[4]] = value{hash: hash}
+	}
 	for i, least := range registers {
 		register := strconv.Itoa(i)
-		if value := number(hash[register]); !isToken(value) || value < number(least) {
-			d.hset(keys[4], register, least)
+		if text, there := hash[register]; !there || !isToken(number(text)) || number(text) < number(least) {
+			hash[register] = least
 		}
 	}
+	d.changed(keys[4])
 	d.set(keys[0], next, 0)
 	d.set(keys[1], ticket, 0)
 	d.delete(keys[2])
@@ -424,9 +429,9 @@ func readRegisters(d *dataSet, keys, args []string) any {
 	if err != nil {
 		return err
 	}
-	var words []string
-	for _, field := range slices.Sorted(maps.Keys(hash)) {
-		words = append(words, field, hash[field])
+	words := make([]string, 0, 2*len(hash))
+	for field, value := range hash {
+		words = append(words, field, value)
 	}
 	return strings.Join(words, " ")
 }

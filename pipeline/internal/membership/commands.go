@@ -76,7 +76,7 @@ func AddReadRegisters(b *conn.Batch, set, mark string) {
 // ParseRegisters reads fields and values, in turn. An error says that some register holds no token;
 // the others have been read.
 func ParseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
-	words, seen := strings.Fields(text), make(map[int]bool)
+	words, seen, missing := strings.Fields(text), [fencing.Registers]bool{}, fencing.Registers
 	for i := 0; i+1 < len(words); i += 2 {
 		register, err1 := strconv.Atoi(words[i])
 		value, err2 := strconv.ParseUint(words[i+1], 10, 64)
@@ -84,9 +84,12 @@ func ParseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
 			err = fmt.Errorf("%w: register %s", conn.ErrRegister, words[i])
 			continue
 		}
+		if !seen[register] {
+			missing--
+		}
 		into[register], seen[register] = value, true
 	}
-	if missing := fencing.Registers - len(seen); missing > 0 && err == nil {
+	if missing > 0 && err == nil {
 		err = fmt.Errorf("%w: %d of %d are missing", conn.ErrRegister, missing, fencing.Registers)
 	}
 	return err
