@@ -22,7 +22,7 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Workers", "--workers", func(c *Config) { c.Workers = 0 }},
 		{"Workers", "--workers", func(c *Config) { c.Workers = maxWorkers + 1 }},
 		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Uniform(), 0 }},
-		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Zipf(1), -1 }},
+		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Zipf(1), maxKeys+1 }},
 		{"Dist", "--dist", func(c *Config) { c.Dist = Zipf(0) }},
 		{"Dist", "--dist", func(c *Config) { c.Dist = Zipf(math.NaN()) }},
 		{"Dist", "--dist", func(c *Config) { c.Dist = Hotspot(1, 0.5) }},
@@ -32,13 +32,13 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Think", "--think", func(c *Config) { c.Think = Fixed(-1) }},
 		{"Think", "--think", func(c *Config) { c.Think, c.Rate = Fixed(1), 1 }},
 		{"Rate", "--rate", func(c *Config) { c.Rate = -1 }},
-		{"Rate", "--rate", func(c *Config) { c.Rate = math.Inf(1) }},
+		{"Rate", "--rate", func(c *Config) { c.Rate = MaxRate + 1 }},
 		{"Rate", "--rate", func(c *Config) { c.Rate = math.NaN() }},
-		{"Rate", "--rate", func(c *Config) { c.Rate = MinRate / 2 }},
+		{"Rate", "--rate", func(c *Config) { c.Rate = math.Nextafter(MinRate, 0) }},
 		{"Arrivals", "--arrivals", func(c *Config) { c.Arrivals = "bursty" }},
 		{"Duration", "--duration", func(c *Config) { c.Duration = 0 }},
 		{"Warmup", "--warmup", func(c *Config) { c.Warmup = -1 }},
-		{"TTL", "--ttl", func(c *Config) { c.TTL = time.Microsecond }},
+		{"TTL", "--ttl", func(c *Config) { c.TTL = minTTL - 1 }},
 		{"Wait", "--wait", func(c *Config) { c.Wait = -1 }},
 		{"Dist", "--dist", func(c *Config) { c.Op, c.Dist = Hold, Uniform() }},
 		{"Hold", "--hold", func(c *Config) { c.Op, c.Hold = Hold, Fixed(1) }},
@@ -64,13 +64,15 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 	}
 }
 
-func TestTheMostNamesAreAccepted(t *testing.T) {
+func TestLimitsThemselvesAreAccepted(t *testing.T) {
 	for _, c := range []Config{
-		{Dist: Uniform(), Keys: maxKeys, Workers: 1},
-		{Op: All(64), Workers: maxWorkers},
+		{Dist: Uniform(), Keys: maxKeys, Workers: 1, Rate: MinRate},
+		{Op: All(64), Workers: maxWorkers, Rate: MaxRate},
 		{Op: Permit(5), Dist: Uniform(), Keys: 10_000_000, Workers: 1},
+		{Op: Hold, Workers: maxWorkers / maxProcs, Procs: maxProcs, Keys: 1},
+		{History: 1, Dist: Uniform(), Workers: 1, Keys: spreadNames},
 	} {
-		c.Duration, c.TTL = time.Second, time.Second
+		c.Duration, c.TTL = 1, minTTL
 		require.NoError(t, c.Validate())
 	}
 }
