@@ -137,13 +137,15 @@ func TestMastersThatAreRuledOutAreNotWaitedFor(t *testing.T) {
 	j.ends(t, exitSignal+int(syscall.SIGTERM), syscall.SIGTERM)
 }
 
-func TestFlagsAreNamedWhereTLSRulesMastersOut(t *testing.T) {
-	for text, flag := range map[string]string{
-		"RootCAs must trust its authority, and Masters name it as its certificate does": "--tls-ca must trust its authority, and --masters name it as its certificate does",
-		"Certificates needs one that the server accepts":                                "--tls-cert needs one that the server accepts",
-	} {
-		require.Equal(t, flag, asFlags(text))
-	}
+func TestMastersAreReachedOverTLS(t *testing.T) {
+	t.Parallel()
+	cert, key, _ := redistest.Certificate(t)
+	_, address := redistest.Secured(t, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	exec := "exec --new-masters --wait " + asks + " --masters rediss://" + address
+	const command = " name -- echo ran"
+	require.Equal(t, "ran\n", bare.ok(t, exec+" --tls-ca "+cert+" --tls-cert "+cert+" --tls-key "+key+command))
+	require.Contains(t, bare.says(t, exitRefused, exec+command), "--tls-ca must trust its authority, and --masters name it as its certificate does")
+	require.Contains(t, bare.says(t, exitRefused, exec+" --tls-ca "+cert+command), "--tls-cert needs one that the server accepts")
 }
 
 func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {

@@ -31,7 +31,7 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --ttl 50ms name -- true":              "muxlock: --ttl 50ms leaves no validity after --master-timeout 200ms and drift",
 		"exec --wait -1s name -- true":              "--wait",
 		"exec --try --wait 1s name -- true":         "--try and --wait",
-		"exec --grace 6s name -- true":              "--grace",
+		"exec --grace 5001ms name -- true":          "--grace",
 		"exec --hold-at-least -1s name -- true":     "--hold-at-least",
 		"exec --fence-env 1A name -- true":          "--fence-env",
 		"exec --fencing --new-masters name -- true": "muxlock: --new-masters has no meaning with --fencing: ",
