@@ -32,7 +32,7 @@ type reading struct {
 	atLeast     bool   // a lower bound, since operations never got their lock
 	none        string // why the result has no such figure; else empty
 	thin        string // why the samples are too few; else empty
-	part, whole int64  // of a latency, whole is the number of samples
+	part, whole int64
 }
 
 var (

@@ -157,7 +157,7 @@ func (o Objective) Judge(r *bench.Result) bench.SLO {
 // bounds reports whether the objective is an upper limit for a share of operations. It passes if
 // the 95 % upper bound of the share does.
 func (o Objective) bounds() bool {
-	return o.figure.counted && o.op[0] == '<' && o.limit > 0 && o.limit < 1
+	return o.figure.counted && o.op[0] == '<' && o.limit > 0
 }
 
 // Samples returns the number of operations that a run needs to be judged by the objective.

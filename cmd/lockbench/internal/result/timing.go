@@ -56,9 +56,7 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 			if s == nil || s.Count == 0 {
 				return reading{none: fmt.Sprintf("no %s was measured", t.name)}
 			}
-			now := of(s)
-			now.whole = s.Count
-			return now
+			return of(s)
 		},
 	}, nil
 }
