@@ -15,8 +15,7 @@ func TestAMedianIsALowerBoundIfItMayBeHigher(t *testing.T) {
 		if bound {
 			h.RecordAtLeast(ns, 500)
 		}
-		s := h.Summary()
-		return &bench.Result{Latency: bench.Latencies{bench.CycleTime: s}}
+		return &bench.Result{Latency: bench.Latencies{bench.CycleTime: h.Summary()}}
 	}
 	for want, runs := range map[string][]*bench.Result{
 		"2.00ms":   {run(1e6, false), run(2e6, false), run(5e6, true)},
@@ -27,4 +26,7 @@ func TestAMedianIsALowerBoundIfItMayBeHigher(t *testing.T) {
 	} {
 		require.Equal(t, want, MustFigure("cycle.p99").Text(runs...))
 	}
+	median, _ := MustFigure("cycle.p99").Median(nil)
+	require.Zero(t, median)
+	require.Panics(t, func() { MustFigure("cycle.p100") })
 }

@@ -1,7 +1,11 @@
 package result
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 func judged() *bench.Result {
@@ -34,8 +39,8 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 		"response.p75<760us": true, "response.p75>740us": true, // not kept: from the histogram
 		"acquire.service.p90 > 800us": true, "release.mean<501us": true, "release.mean<500us": false,
 		"release.max<2ms": true, "release.min<=1us": true, "release.max<1ms": false,
-		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,
-		"error_rate<0.1%": false, "error_rate<=0.5%": true, "error_rate==0.1%": true,
+		"throughput==5k": true, "throughput>=5000": true, "throughput>5k": false, "throughput==0.005M": true,
+		"error_rate<0.1%": false, "error_rate<=0.5%": true, "error_rate==0.1%": true, "error_rate<=100%": true,
 		"timeout_rate<3%": true, "timeout_rate<1%": false, "refused_rate==30%": true,
 		"lost_validity_rate<=9%": true, "lost_validity_rate<3.9%": false,
 		"overlaps==0": true, "overlaps>0": false, "jain>=0.9": true, "jain>0.9": false, "max_wait_ns<78ns": true,
@@ -64,66 +69,68 @@ func TestSharesOfSeveralNamesAreOfNames(t *testing.T) {
 	}{
 		{bench.Totals{Acquired: 50, Fenced: 50, LateQuorum: 25, LostValidity: 30, FenceSecondTrips: 5}, 0.4, 0.1},
 		{bench.Totals{Acquired: 50, Names: 475, Fenced: 50, Fences: 475, LateQuorum: 25, LostValidity: 25, FenceSecondTrips: 95}, 0.05, 0.2},
-		{bench.Totals{Acquired: 50, Names: 475, LateQuorum: 25, LostValidity: 75, FenceSecondTrips: 0, Fenced: 1}, 1, 0}, // all outlived
+		{bench.Totals{Acquired: 50, Names: 475, LateQuorum: 25, LostValidity: 75, FenceSecondTrips: 1, Fenced: 1}, 1, 1}, // all outlived
 		{bench.Totals{Acquired: 75, Fenced: 75, Fences: 300, LateQuorum: 25, LostValidity: 25, FenceSecondTrips: 150}, 0.25, 0.5},
 	} {
 		r := []*bench.Result{{Totals: c.totals}}
-		v, ok := lost.Median(r)
-		require.True(t, ok)
-		require.InDelta(t, c.lost, v, 1e-9, c.totals)
-		v, ok = trips.Median(r)
-		require.True(t, ok)
-		require.InDelta(t, c.trips, v, 1e-9, c.totals)
+		lostShare, _ := lost.Median(r)
+		tripShare, _ := trips.Median(r)
+		require.InDeltaSlice(t, []float64{c.lost, c.trips}, []float64{lostShare, tripShare}, 1e-9, c.totals)
 	}
 }
 
 func TestAnObjectiveKeepsValueAndLimitInOneUnit(t *testing.T) {
-	s := must(ParseObjective("acquire.response.p99<5ms")).Judge(judged())
-	require.Equal(t, "ns", s.Unit)
-	require.EqualValues(t, 5*time.Millisecond, s.Limit)
-	require.InEpsilon(t, 990_000, s.Value, 0.001)
+	s := must(ParseObjective("acquire.response.p50<5ms")).Judge(judged())
+	require.Equal(t, bench.SLO{Text: "acquire.response.p50<5ms", Unit: "ns", Limit: 5e6, Value: 500_223, Pass: true}, s)
 }
 
 func TestAShareOfOperationsPassesByItsUpperBound(t *testing.T) {
-	objective := func(text string) Objective { return must(ParseObjective(text)) }
-	of := func(errors, offered int64) *bench.Result {
-		return &bench.Result{Totals: bench.Totals{Errors: errors, Offered: offered}}
+	for text, samples := range map[string]int64{
+		"error_rate<=1%": 299, "response.p99<1s": 1000, "response.max<1s": 1, "error_rate<=1e-300": 1 << 62, // more than any run has
+	} {
+		require.Equal(t, samples, must(ParseObjective(text)).Samples(), text)
 	}
-	o := objective("error_rate<=1%")
-	require.EqualValues(t, 299, o.Samples())
-	require.EqualValues(t, 1000, objective("response.p99<1s").Samples())
-	require.EqualValues(t, 1<<62, objective("error_rate<=1e-300").Samples(), "more than any run has")
-	require.True(t, o.Judge(of(0, 299)).Pass)
-	few := o.Judge(of(0, 298))
-	require.False(t, few.Pass)
-	require.Equal(t, "0 of 298 may be up to 1%, with 95 %: it takes more operations", few.Reason)
-	require.False(t, o.Judge(of(1, 300)).Pass)
-	require.NotEmpty(t, o.Judge(of(1, 300)).Reason, "it may be met")
-	missed := o.Judge(of(4, 300))
-	require.False(t, missed.Pass)
-	require.Empty(t, missed.Reason)
-	require.True(t, objective("error_rate==0%").Judge(of(0, 10)).Pass, "what was counted")
-	require.True(t, objective("error_rate<=0%").Judge(of(0, 10)).Pass)
-	require.True(t, objective("error_rate>=0.1%").Judge(of(1, 10)).Pass)
+	exactly := strconv.FormatFloat(sizing.AtMost(1, 306), 'f', -1, 64)
+	for _, c := range []struct {
+		text            string
+		errors, offered int64
+		pass            bool
+		reason          string
+	}{
+		{"error_rate<=1%", 0, 299, true, ""},
+		{"error_rate<=1%", 0, 298, false, "0 of 298 may be up to 1%, with 95 %: it takes more operations"},
+		{"error_rate<=1%", 1, 306, false, "1 of 306 may be up to 1.5%, with 95 %: it takes more operations"},
+		{"error_rate<" + exactly, 1, 306, true, ""}, // the limit itself
+		{"error_rate<=1%", 4, 300, false, ""},       // it cannot be met
+		{"error_rate==0%", 0, 10, true, ""},         // what was counted
+		{"error_rate<=0%", 0, 10, true, ""},
+		{"error_rate>=0.1%", 1, 10, true, ""},
+	} {
+		s := must(ParseObjective(c.text)).Judge(&bench.Result{Totals: bench.Totals{Errors: c.errors, Offered: c.offered}})
+		require.Equal(t, c.pass, s.Pass, c)
+		require.Equal(t, c.reason, s.Reason, c)
+	}
 }
 
 func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 	for text, reason := range map[string]string{
 		"response.p99<1h":    "", // 10 of 1000
-		"response.p99.1<1h":  "9 of 1000 samples",
-		"response.p99.9<1h":  "1 of 1000 samples",
-		"response.p0.5>0s":   "5 of 1000 samples",
+		"response.p99.1<1h":  "9 of 1000 samples lie beyond it, 10 are needed",
+		"response.p99.9<1h":  "1 of 1000 samples lie beyond it, 10 are needed",
+		"response.p0.5>0s":   "5 of 1000 samples lie beyond it, 10 are needed",
 		"cycle.p50<1h":       "no cycle was measured",
 		"handover.max<1h":    "no handover was measured",
-		"response.p99.9>1ns": "1 of 1000 samples",
+		"response.p99.9>1ns": "1 of 1000 samples lie beyond it, 10 are needed",
 	} {
 		s := must(ParseObjective(text)).Judge(judged())
 		require.Equal(t, reason == "", s.Pass, text)
-		require.Contains(t, s.Reason, reason, text)
+		require.Equal(t, reason, s.Reason, text)
 	}
 	r := judged()
-	r.Latency[bench.ResponseTime].Censored = 20
-	require.False(t, must(ParseObjective("response.p99<1h")).Judge(r).Pass, "a lower bound meets no upper limit")
+	for text, censored := range map[string]int64{"response.p99<1h": 20, "response.mean<1h": 1, "response.max<1h": 1} {
+		r.Latency[bench.ResponseTime].Censored = censored
+		require.False(t, must(ParseObjective(text)).Judge(r).Pass, "a lower bound meets no upper limit")
+	}
 	r.Totals = bench.Totals{}
 	require.Contains(t, must(ParseObjective("error_rate<1%")).Judge(r).Reason, "nothing was begun")
 	r.Latency[bench.ResponseTime].HDR = ""
@@ -136,46 +143,28 @@ func TestOverlapsOfARunThatWasNotAuditedAreNotJudged(t *testing.T) {
 	require.True(t, o.OfAudit())
 	require.True(t, o.Judge(r).Pass)
 	r.Safety.Unaudited = true
-	s := o.Judge(r)
-	require.False(t, s.Pass)
-	require.Equal(t, "the run was not audited", s.Reason)
+	require.Equal(t, bench.SLO{Text: "overlaps==0", Unit: bench.UnitCount, Reason: "the run was not audited"}, o.Judge(r))
 }
 
+var update = flag.Bool("update", false, "write testdata anew")
+
+// testdata/refused.txt has texts of objectives, each with its error in the line below.
 func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                     "FIGURE OP VALUE",
-		"throughput":           "FIGURE OP VALUE",
-		"throughput=5":         "FIGURE OP VALUE",
-		"<5ms":                 "there is no figure",
-		"speed>5":              "there are acquired_per_s, allocs_per_op, cpu_ns_per_op",
-		"thruput>5":            "there are",
-		"troughput>5":          "did you mean throughput?",
-		"overlap==0":           "did you mean overlaps?",
-		"respons<5ms":          "did you mean response.p99?",
-		"responce.p99<5ms":     "did you mean response.p99?",
-		"hand_over.p50<5ms":    "did you mean handover.p50?",
-		"speed.p99<5ms":        "of acquire, cycle, extend, handover, handover_remote, hold, lag, release, response",
-		"response<5ms":         "percentiles such as p50",
-		"response.p100<5ms":    "percentiles such as p50",
-		"response.p0<5ms":      "percentiles such as p50",
-		"response.pNaN<5ms":    "percentiles such as p50",
-		"response.median<5ms":  "percentiles such as p50",
-		"response.p99<5":       "not a time",
-		"response.p99<5parsec": "not a time",
-		"response.p99<-5ms":    "not a time",
-		"response.p99<":        "not a time",
-		"error_rate<5ms":       "not a share",
-		"error_rate<101%":      "not a share",
-		"error_rate<NaN":       "not a share",
-		"throughput>5ms":       "not a number",
-		"throughput>Inf":       "not a number",
-		"jain>0.9.1":           "not a number",
-	} {
-		_, err := ParseObjective(text)
-		require.ErrorIs(t, err, bench.ErrConfig, text)
-		require.ErrorContains(t, err, "--slo ", text)
-		require.ErrorContains(t, err, want, text)
+	want, err := os.ReadFile("testdata/refused.txt")
+	require.NoError(t, err)
+	var got strings.Builder
+	for line := range strings.Lines(string(want)) {
+		if text := strings.TrimSuffix(line, "\n"); !strings.HasPrefix(text, "\t") {
+			_, err := ParseObjective(text)
+			require.ErrorIs(t, err, bench.ErrConfig, text)
+			fmt.Fprintf(&got, "%s\n\t%v\n", text, err)
+		}
 	}
+	if *update {
+		want = []byte(got.String())
+		require.NoError(t, os.WriteFile("testdata/refused.txt", want, 0o644))
+	}
+	require.Equal(t, string(want), got.String(), "go test -update makes it anew")
 }
 
 func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
