@@ -1,6 +1,8 @@
 package result
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,29 +57,22 @@ func TestAClimbEndsAtTheHighestRateInARow(t *testing.T) {
 		require.Equal(t, c.rate, h.RatePerS, name)
 		require.Equal(t, c.outcome, h.Outcome(), name)
 		require.Len(t, h.Rates, len(tried), name)
-		require.IsIncreasing(t, ratesOf(h), name)
+		require.True(t, slices.IsSortedFunc(h.Rates, func(a, b RateTried) int { return cmp.Compare(a.RatePerS, b.RatePerS) }), name)
 	}
 	h, _ := climbed(rates, map[float64]string{4000: "m", 8000: "m", 2830: "m"})
 	_, next := h.Edge()
 	require.EqualValues(t, 2830, next.RatePerS)
-	h, _ = climbed(rates, nil)
+	h, _ = climbed([]float64{0.5, 1}, nil)
+	require.Equal(t, RateMet, h.Outcome(), "a rate may be that low")
 	_, next = h.Edge()
 	require.Zero(t, next, "none is higher")
-}
-
-func ratesOf(h HighestRate) (rates []float64) {
-	for _, t := range h.Rates {
-		rates = append(rates, t.RatePerS)
-	}
-	return append(rates, 1e9) // for one rate
 }
 
 func TestSmallerStepsAreATenthToAFifth(t *testing.T) {
 	require.Empty(t, between(1000, 1200))
 	for high := 1210.0; high < 100_000; high *= 1.07 {
-		rates := append(between(1000, high), high)
 		last := 1000.0
-		for _, rate := range rates {
+		for _, rate := range append(between(1000, high), high) {
 			require.InDelta(t, 1.15, rate/last, 0.06, high)
 			last = rate
 		}
@@ -134,4 +129,16 @@ func TestARunIsJudgedByItsObjectivesUnlessTheMachineSpoiledIt(t *testing.T) {
 	require.Equal(t, RateSpoiled, judgedRate(t, 20*ms, 12*ms, 2000))
 	require.Equal(t, RateSpoiled, judgedRate(t, 900*ms, 2000*ms, 2000, bench.ReasonRate, bench.ReasonBacklog))
 	require.Equal(t, RateMissed, judgedRate(t, 900*ms, 12*ms, 2000, bench.ReasonRate), "the lock was far slower than that")
+}
+
+func TestAMachineStalledIfItsStallsAreMoreThanAMillisecondAndHalfOfTheTail(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	for _, c := range []struct {
+		p99, stall, count int64
+		want              bool
+	}{{20 * ms, 10 * ms, 9, false}, {20 * ms, 10*ms + 1, 9, true}, {ms, ms, 9, false}, {ms, ms + 1, 1, true}, {0, ms + 1, 0, false}} {
+		r := &bench.Result{Client: bench.Client{Stall: &bench.Summary{P: map[string]int64{"99": c.stall}}}}
+		r.Latency[bench.CycleTime] = &bench.Summary{Count: c.count, P: map[string]int64{"99": c.p99}}
+		require.Equal(t, c.want, Stalled(r), c)
+	}
 }
