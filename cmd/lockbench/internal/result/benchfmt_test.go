@@ -19,48 +19,34 @@ func written(t *testing.T, cfg Config, results ...*bench.Result) string {
 	return out.String()
 }
 
-// benched is a run of four workers.
+// benched is a run of four workers that finished one cycle a second.
 func benched() *bench.Result {
 	s := &bench.Summary{Count: 1000, P: map[string]int64{"50": 2000895, "99": 2000895}}
 	return &bench.Result{
-		Impl: "muxlock", Masters: 5, Workers: 4, ThroughputPerS: 1e9 / 4003500.0,
+		Impl: "muxlock", Masters: 5, Workers: 4, ThroughputPerS: 1,
 		Latency: bench.Latencies{bench.ResponseTime: s, bench.CycleTime: s}, Client: bench.Client{CPUNsPerOp: 1234.25, AllocsPerOp: 6},
-		Keys: 4, Valid: bench.Valid{OK: true},
+		Keys: 4, Procs: 1, Valid: bench.Valid{OK: true},
 	}
 }
 
-func TestBenchLinesAreWhatBenchstatReads(t *testing.T) {
-	r := benched()
-	head, line, _ := strings.Cut(written(t, Config{}, r), "Benchmark")
-	require.Equal(t, "goos: darwin\ngoarch: arm64\npkg: muxlock/bench\ncpu: Apple M3\n", head)
-	fields := strings.Fields(line)
-	require.Equal(t, "Cycle/impl=muxlock/masters=5/workers=4-8", fields[0])
-	require.Equal(t, "1000", fields[1])
-	units := map[string]string{}
-	for i := 2; i < len(fields); i += 2 {
-		units[fields[i+1]] = fields[i]
-	}
-	require.Equal(t, map[string]string{
-		"ns/op": "4003500.0", "cycles/s": "249.8", "p50-ns": "2000895", "p99-ns": "2000895",
-		"cpu-ns/op": "1234", "allocs/op": "6.00",
-	}, units)
-}
-
-func TestARunThatShowsNothingIsLeftOutWithTheReason(t *testing.T) {
-	for want, spoil := range map[string]func(*bench.Result){
-		"no cycle was finished":          func(r *bench.Result) { r.Latency[bench.CycleTime] = &bench.Summary{} },
-		"2 overlaps, 0 fence violations": func(r *bench.Result) { r.Safety.Overlaps = 2 },
-		"not valid: rate not met; nothing was acquired: a b": func(r *bench.Result) {
-			r.Valid = bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}, {Kind: bench.ReasonNothing, Detail: "a\nb"}}}
-		},
-	} {
-		r := benched()
-		r.Round = 3
-		spoil(r)
-		out := written(t, Config{}, r, benched())
-		require.Contains(t, out, "\n# left out: impl=muxlock/masters=5/workers=4, round 3: "+want+"\nBenchmarkCycle/")
-		require.Equal(t, 1, strings.Count(out, "Benchmark"))
-	}
+func TestBenchLinesAreWhatBenchstatReadsAndTheOthersSayWhatIsLeftOut(t *testing.T) {
+	bound := benched() // of two processes, with a lower bound for the p99 and without a CPU time
+	bound.Procs, bound.Client.CPUNsPerOp, bound.ThroughputPerS = 2, 0, 249.78
+	bound.Latency[bench.ResponseTime] = &bench.Summary{Count: 1000, Censored: 20, P: map[string]int64{"50": 2000895, "99": 2000895}}
+	none, unsafe, spoiled := benched(), benched(), benched()
+	none.Latency[bench.CycleTime] = &bench.Summary{}
+	unsafe.Safety.Overlaps, unsafe.Round = 2, 3
+	spoiled.Valid = bench.Valid{Reasons: []bench.Reason{{Kind: bench.ReasonRate}, {Kind: bench.ReasonNothing, Detail: "a\nb"}}}
+	require.Equal(t, `goos: darwin
+goarch: arm64
+pkg: muxlock/bench
+cpu: Apple M3
+BenchmarkCycle/impl=muxlock/masters=5/workers=4-8 1000 1000000000.0 ns/op 1.0 cycles/s 2000895 p50-ns 2000895 p99-ns 1234 cpu-ns/op 6.00 allocs/op
+# left out: impl=muxlock/masters=5/workers=4, round 0: no cycle was finished
+# left out: impl=muxlock/masters=5/workers=4, round 3: 2 overlaps, 0 fence violations
+# left out: impl=muxlock/masters=5/workers=4, round 0: not valid: rate not met; nothing was acquired: a b
+BenchmarkCycle/impl=muxlock/masters=5/workers=4/procs=2-8 1000 4003523.1 ns/op 249.8 cycles/s 2000895 p50-ns 6.00 allocs/op
+`, strings.ReplaceAll(written(t, Config{}, benched(), none, unsafe, spoiled, bound), "\t", " "))
 }
 
 func TestEveryLoadAndSettingHasABenchmarkNameOfItsOwn(t *testing.T) {

@@ -3,8 +3,8 @@ package result_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,10 +15,14 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
-// written is a document as a file holds it.
+func document() result.Document {
+	return resulttest.Document(resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000))
+}
+
+// written is the document as a file holds it.
 func written(t testing.TB) string {
 	var b bytes.Buffer
-	require.NoError(t, result.JSON(&b, resulttest.Document(resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000))))
+	require.NoError(t, result.JSON(&b, document()))
 	return b.String()
 }
 
@@ -26,9 +30,8 @@ func TestWhatWasWrittenIsReadBack(t *testing.T) {
 	text := written(t)
 	doc, err := result.Read(strings.NewReader(text))
 	require.NoError(t, err)
-	require.Len(t, doc.Results, 2)
-	require.EqualValues(t, "local", doc.Config.Target)
-	require.Equal(t, 64, doc.Config.Workers)
+	require.Equal(t, document(), *doc)
+	require.Len(t, doc.Relative, 2)
 	var again bytes.Buffer
 	require.NoError(t, result.JSON(&again, *doc))
 	require.Equal(t, text, again.String())
@@ -37,6 +40,8 @@ func TestWhatWasWrittenIsReadBack(t *testing.T) {
 func TestFieldsOfALaterAdditionAreNoHindrance(t *testing.T) {
 	_, err := result.Read(strings.NewReader(strings.Replace(written(t), `"workers"`, `"novel": [1], "workers"`, 1)))
 	require.NoError(t, err)
+	_, err = result.Read(strings.NewReader(swept(strings.Replace(written(t), `"duration_s": 5`, `"duration_s": 0`, 1), 1)))
+	require.NoError(t, err, "the first and the last result in a sweep, and a run that measured no time")
 }
 
 func TestWhatIsNoResultIsSaidToBeWhatItIs(t *testing.T) {
@@ -54,8 +59,10 @@ func TestWhatIsNoResultIsSaidToBeWhatItIs(t *testing.T) {
 		"holds no results":           `{"schema_version": 3, "tool": {"name": "lockbench"}}`,
 		"result 1 is null":           `{"schema_version": 3, "tool": {"name": "lockbench"}, "config": {}, "results": [null]}`,
 		"result 1 has no":            `{"schema_version": 3, "tool": {"name": "lockbench"}, "config": {}, "results": [{}]}`,
-		"results that are not there": `{"schema_version": 3, "tool": {"name": "lockbench"}, "config": {}, "results": [], "sweep": {"points": [{"results": [0]}]}}`,
-		"lacks a latency":            `{"schema_version": 3, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x"}]}`,
+		"results that are not there": swept(text, 2),
+		"sweep names results that":   swept(text, -1),
+		"lacks a latency":            strings.Replace(text, `"release": {`, `"novel": {`, 1),
+		"a negative duration_s":      strings.Replace(text, `"duration_s": 5`, `"duration_s": -0.1`, 1),
 		"damaged":                    strings.Replace(text, `"workers": 64`, `"workers": "many"`, 1),
 		"--op":                       strings.Replace(text, `"op": "acquire-release"`, `"op": "steal"`, 1),
 		"damaged: json":              strings.Replace(text, `"rounds": 3`, `"rounds": 1e400`, 1),
@@ -69,6 +76,13 @@ func TestWhatIsNoResultIsSaidToBeWhatItIs(t *testing.T) {
 func TestATextWithoutEndIsNotReadToItsEnd(t *testing.T) {
 	_, err := result.Read(endless{})
 	require.ErrorContains(t, err, "larger than 64 MB")
+	_, err = result.Read(strings.NewReader(strings.Repeat(" ", 64<<20)))
+	require.ErrorContains(t, err, "is empty", "of 64 MB")
+}
+
+// swept adds a sweep that names the first result and another one.
+func swept(text string, other int) string {
+	return strings.Replace(text, `"results": [`, fmt.Sprintf(`"sweep": {"points": [{"results": [0, %d]}]}, "results": [`, other), 1)
 }
 
 type endless struct{}
@@ -76,52 +90,39 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // testdata/result.json is from a real run with five local masters. testdata/README has the command.
-func recordedText(t *testing.T) string { return read(t, "testdata/result.json") }
-
 func recorded(t *testing.T) result.Document {
-	doc, err := result.Read(strings.NewReader(recordedText(t)))
+	doc, err := result.ReadFile("testdata/result.json")
 	require.NoError(t, err)
 	return *doc
 }
 
 func TestNothingOfARecordedResultIsLost(t *testing.T) {
-	decode := func(text string) (v any) {
+	decode := func(text string) map[string]any {
+		var v any
 		require.NoError(t, json.Unmarshal([]byte(text), &v))
-		return v
+		return flat(map[string]any{}, "", v)
 	}
 	var b bytes.Buffer
 	require.NoError(t, result.JSON(&b, recorded(t)))
-	want, got := decode(recordedText(t)), decode(b.String())
-	require.Empty(t, lost("", want, got), "fields may be new, none may be gone")
-	got.(map[string]any)["results"].([]any)[1].(map[string]any)["workers"] = 1
-	require.Equal(t, "/results/1/workers", lost("", want, got), "the check can fail")
+	want, got := decode(read(t, "testdata/result.json")), decode(b.String())
+	maps.DeleteFunc(got, func(path string, _ any) bool { _, recorded := want[path]; return !recorded })
+	require.Equal(t, want, got, "fields may be new, none may be gone")
 }
 
-// lost returns the path of the first value of want that got lacks.
-func lost(at string, want, got any) string {
-	switch want := want.(type) {
+// flat puts the values within v into all, by path, and the lengths of arrays.
+func flat(all map[string]any, at string, v any) map[string]any {
+	switch v := v.(type) {
 	case map[string]any:
-		own, _ := got.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(want)) {
-			if path := lost(at+"/"+name, want[name], own[name]); path != "" {
-				return path
-			}
+		for name, field := range v {
+			flat(all, at+"/"+name, field)
 		}
-		return ""
 	case []any:
-		own, _ := got.([]any)
-		if len(own) != len(want) {
-			return at
+		all[at] = len(v)
+		for i, element := range v {
+			flat(all, at+"/"+strconv.Itoa(i), element)
 		}
-		for i := range want {
-			if path := lost(at+"/"+strconv.Itoa(i), want[i], own[i]); path != "" {
-				return path
-			}
-		}
-		return ""
+	default:
+		all[at] = v
 	}
-	if want != got {
-		return at
-	}
-	return ""
+	return all
 }

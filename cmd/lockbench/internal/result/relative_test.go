@@ -23,22 +23,23 @@ func TestRelativeIsTheMedianOfRatiosWithinRounds(t *testing.T) {
 		ran("ref", 2, 50, 1000), ran("new", 2, 1000, 250), // a slow moment for ref alone
 		ran("ref", 3, 100, 1000), ran("new", 3, 1100, 500),
 	}
-	cut := ran("new", 4, 1, 1)
+	cut, alone := ran("new", 4, 1, 1), ran("cut", 4, 1, 1)
 	cut.Invalidate(bench.ReasonInterrupted, "")
-	results = append(results, ran("ref", 4, 1, 1), cut)
-
+	alone.Invalidate(bench.ReasonInterrupted, "")
+	results = append(results, ran("ref", 4, 1, 1), cut, alone)
+	require.Equal(t, []*bench.Result{results[1], results[3], results[5]}, Of(results, "new"))
+	require.Equal(t, []*bench.Result{alone}, Of(results, "cut"))
 	rows := RelativeTo("ref", results)
-	require.Len(t, rows, 2)
-	row := rows[1]
-	require.Equal(t, "new", row.Impl)
-	require.Equal(t, 3, row.Rounds)
-	require.Equal(t, "cycle", row.Latency)
-	require.Equal(t, Ratio{Median: 11, OfMedians: 10, Min: 10, Max: 20}, row.Ratios["throughput"])
-	require.Equal(t, Ratio{Median: 0.5, OfMedians: 0.5, Min: 0.25, Max: 0.5}, row.Ratios["headline.p99"])
-	require.Equal(t, Ratio{Median: 1, OfMedians: 1, Min: 1, Max: 1}, row.Ratios["cpu_ns_per_op"])
-	require.NotContains(t, row.Ratios, "allocs_per_op", "0/0 is no ratio")
+	half := Ratio{Median: 0.5, OfMedians: 0.5, Min: 0.25, Max: 0.5}
+	require.Equal(t, []Relative{{Impl: "new", Reference: "ref", Rounds: 3, Latency: "cycle", Ratios: map[string]Ratio{
+		"throughput": {Median: 11, OfMedians: 10, Min: 10, Max: 20}, "headline.p50": half, "headline.p99": half,
+		"cpu_ns_per_op": {Median: 1, OfMedians: 1, Min: 1, Max: 1},
+	}}}, rows[1:], "0/0 allocations are no ratio")
 	require.Equal(t, 1.0, rows[0].Ratios["throughput"].Median)
 	require.Empty(t, RelativeTo("absent", results))
+	cut.Valid, cut.Latency[bench.ResponseTime] = bench.Valid{OK: true}, cut.Latency[bench.CycleTime]
+	require.Equal(t, Relative{Impl: "new", Reference: "ref", Latency: "response", Ratios: map[string]Ratio{}},
+		RelativeTo("ref", []*bench.Result{results[0], cut})[1], "no round of both")
 }
 
 func TestWhatAcquiredNothingHasNoRatioButOfItsThroughput(t *testing.T) {
@@ -69,20 +70,11 @@ func TestALowerBoundInOneRoundLeavesNoRatio(t *testing.T) {
 }
 
 func TestADifferenceIsSignificantOnlyWhenItIsMoreThanChance(t *testing.T) {
-	r := over([]float64{2, 2.02, 1.99, 2.03, 1.98, 2.01})
-	require.True(t, r.Significant)
+	r, one := over([]float64{2, 2.02, 1.99, 2.03, 1.98, 2.01}), 1.0
 	require.InDelta(t, 2.0/64, *r.P, 1e-9)
-	require.InDeltaSlice(t, []float64{1.98, 2.03}, r.CI, 1e-9)
-
-	r = over([]float64{1.01, 0.97, 1.03, 0.995, 1.005, 0.99, 1.02})
-	require.False(t, r.Significant)
-	require.Greater(t, *r.P, 0.05)
-	require.Less(t, r.CI[0], 1.0)
-	require.Greater(t, r.CI[1], 1.0)
-
-	r = over([]float64{2, 2.02, 1.99, 2.03, 1.98})
-	require.False(t, r.Significant, "five rounds are too few")
-	require.Nil(t, r.P)
-	require.Nil(t, r.CI)
+	require.Equal(t, Ratio{Median: 2.005, Min: 1.98, Max: 2.03, CI: []float64{1.98, 2.03}, P: r.P, Significant: true}, r)
+	require.Equal(t, Ratio{Median: 1.005, Min: 0.97, Max: 1.03, CI: []float64{0.97, 1.03}, P: &one},
+		over([]float64{1.01, 0.97, 1.03, 0.995, 1.005, 0.99, 1.02}))
+	require.Equal(t, Ratio{Median: 2, Min: 1.98, Max: 2.03}, over([]float64{2, 2.02, 1.99, 2.03, 1.98}), "five rounds are too few")
 	require.Equal(t, []float64{0, 1}, over([]float64{0, 1, 1, 1, 1, 1}).CI, "a round without any")
 }

@@ -37,9 +37,7 @@ func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
 }
 
 func TestSweepOfNothingHasNoNull(t *testing.T) {
-	s := NewSweep(nil, nil)
-	require.NotNil(t, s.Params)
-	require.NotNil(t, s.Points)
+	require.Equal(t, &Sweep{Params: []SweepParam{}, Points: []SweepPoint{}}, NewSweep(nil, nil))
 	empty := &bench.Result{Impl: "a", Latency: bench.Latencies{bench.CycleTime: &bench.Summary{}}}
 	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}, Medians: map[string]float64{"throughput": 0}}}, NewSweep(nil, []*bench.Result{empty}).Points)
 }
