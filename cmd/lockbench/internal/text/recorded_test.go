@@ -37,14 +37,6 @@ func shown(t *testing.T, command string, doc result.Document) string {
 	return b.String()
 }
 
-// piped is shown without hints.
-func piped(t *testing.T, doc result.Document) string {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, text.Write(&b, view.New(doc, nil, ""), false))
-	return b.String()
-}
-
 // golden compares a text with that of a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()

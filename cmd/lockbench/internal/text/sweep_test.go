@@ -18,11 +18,11 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 		results = append(results, r)
 	}
 	results[1].Invalidate(bench.ReasonNotHeld, "")
-	results[0].SLO = []bench.SLO{{Text: "cycle.p50<5ms", Pass: true}}
+	results[0].SLO = []bench.SLO{{Text: "cycle.p50<5ms", Pass: true}, {Text: "cycle.p99<1ms"}}
 	doc := resulttest.Document(results...)
 	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "workers"}}, results)
 	text := shown(t, "sweep", doc)
-	results[0].Latency[bench.HandoverTime] = resulttest.Summary(111_000)
+	results[0].Latency[bench.HandoverTime], results[0].Totals.Failed = resulttest.Summary(111_000), 1
 	doc.Sweep = result.NewSweep(doc.Sweep.Params, results)
 	golden(t, "sweep", text+shown(t, "sweep", doc))
 	require.NotEmpty(t, shown(t, "sweep", result.Document{Sweep: result.NewSweep(nil, nil)}), "interrupted before anything")
@@ -42,7 +42,7 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 	late.Invalidate(result.ReasonEmbedded, "")
 	stalled := run(9_100_000, false)
 	stalled.Client.Stall = resulttest.Summary(100_000_000)
-	doc := resulttest.Document(run(4_100_000, true), run(4_200_000, true), late, lagged, stalled, few)
+	doc := resulttest.Document(run(4_100_000, true), run(4_200_000, true), late, lagged, stalled, few, run(9_200_000, false))
 	doc.Config.SLO, doc.Config.Rate = []string{"response.p99<5ms", "failure_rate<=1%"}, 1000
 	tried := func(rate float64, outcome result.Outcome, runs []result.Outcome, results ...int) result.RateTried {
 		return result.RateTried{RatePerS: rate, Outcome: outcome, Runs: runs, Results: results}
@@ -55,6 +55,9 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 		tried(5000, result.RateTooFew, []result.Outcome{result.RateTooFew}, 5),
 		tried(6000, result.RateTooFew, []result.Outcome{result.RateTooFew}),
 		tried(8000, "", []result.Outcome{met}, 0),
+		tried(9000, spoiled, []result.Outcome{met, spoiled}, 0, 3),
+		tried(9100, missed, []result.Outcome{missed}, 6),
+		tried(9200, missed, []result.Outcome{missed, missed, missed}, 2, 3, 2),
 	}
 	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "rate"}}, doc.Results)
 	found := func(rate float64, rates ...result.RateTried) result.HighestRate {

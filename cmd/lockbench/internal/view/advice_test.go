@@ -98,7 +98,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{what: "a pause longer than any", m: near(), pause: 800 * ms},
 		{what: "a pause shorter than one", m: near(), rto: "10s", pause: ms},
 		{what: "no pause", m: change(near(), func(m *sizing.Measured) { m.Pauses = nil })},
-		{what: "holds that were cut", m: change(near(), func(m *sizing.Measured) { m.Holds = sizing.Count([]time.Duration{ms}, []int64{1990}, 10) })},
+		{what: "holds that were cut", m: change(near(), func(m *sizing.Measured) { m.Holds = sizing.Count([]time.Duration{ms}, []int64{1999}, 1) })},
 		{what: "some are renewed", m: change(near(), func(m *sizing.Measured) {
 			m.Renewed = sizing.Count([]time.Duration{time.Hour}, []int64{500}, 0)
 			pauses(m)
@@ -114,14 +114,34 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 		{what: "MasterTimeout capped", m: far(), rto: "7s"},
 		{what: "shared names", m: change(near(), func(m *sizing.Measured) { m.Shared = true })},
 		{what: "MaxTTL must grow", m: change(near(), func(m *sizing.Measured) { m.Pauses[0].Took, m.Fencing = 40*time.Second, true }), hold: "1h", rto: "5m"},
+		{what: "MaxTTL must grow, without fencing", m: change(near(), func(m *sizing.Measured) {
+			m.Pauses[0].Took, m.Clocks = 40*time.Second, []bench.Clock{{PPM: 0.2, PPMError: 0.3}}
+		}), hold: "1h", rto: "5m"},
+		{what: "a ttl in use like that advised, all masters alike", m: change(renewed(), func(m *sizing.Measured) {
+			m.LongestTTL = 7 * time.Second
+			for i := range 1500 {
+				m.Rounds = append(m.Rounds, sizing.Round{At: time.Duration(i) * 10 * ms, Trips: []time.Duration{ms, ms, ms}})
+			}
+		}), rto: "10s"},
 	} {
 		fmt.Fprintf(&all, "== %s\n%s\n", c.what, advised(t, c.m, c.hold, c.rto, c.pause))
 	}
-	const golden = "testdata/advice.txt"
+	golden(t, "advice", all.String())
+}
+
+// golden compares a text with that of a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := "testdata/" + name + ".txt"
 	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(all.String()), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, string(want), all.String(), "go test -update makes it anew")
+	require.Equal(t, string(want), got, "go test -update makes it anew")
+}
+
+func TestFiguresAreRoundedToTheSafeSide(t *testing.T) {
+	require.Equal(t, "10ms 20ms", upTo(10*ms)+" "+upTo(10*ms+1))
+	require.Equal(t, "1.1 9.9 10 1,000", times(1.19)+" "+times(9.99)+" "+times(10)+" "+times(1000.9))
 }

@@ -1,9 +1,9 @@
 package view
 
 import (
+	"fmt"
+	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -30,18 +30,9 @@ func TestWhatSpeaksAgainstASettingIsShownOnceAndNamesIt(t *testing.T) {
 	doc.Results[2].Invalidate(bench.ReasonGenerator, "50%")
 	var b Blocks
 	b.warnings(doc)
-	bad := func(line string) Block { return Block{Line: line, Bad: true} }
-	hint := func(line string) Block { return Block{Line: "  what helps: " + line, For: Person} }
-	require.Equal(t, Blocks{
-		bad("SAFETY VIOLATION a  workers=8: two held one lock: 1 times (in 2 rounds)"),
-		bad("SAFETY VIOLATION a  workers=8: a fence was not larger than the one before: 1 times (in 2 rounds)"),
-		bad("ERROR a  workers=8: acquire: closed; at once (in 2 rounds)"),
-		bad("NOT VALID a  workers=1: nothing was acquired"),
-		bad("NOT VALID a  workers=8: rate not met: by 1 (in 2 rounds)"),
-		bad("NOT VALID a  workers=1: the generator could not keep up: 50%"),
-		hint("fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load"),
-		bad("WARNING a  workers=8: locks outlasted their validity before they were released: 50 (10.0%) (in 2 rounds)"),
-		bad("WARNING a  workers=8: quorums came too late to leave any validity: 500 (50.0%) (in 2 rounds)"),
-		hint("a longer --ttl, or lockbench advise"),
-	}, b)
+	var text strings.Builder
+	for _, block := range b {
+		fmt.Fprintf(&text, "bad: %-5v  for a person: %-5v  %s\n", block.Bad, block.For == Person, block.Line)
+	}
+	golden(t, "warnings", text.String())
 }

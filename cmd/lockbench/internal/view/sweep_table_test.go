@@ -1,10 +1,13 @@
 package view
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
@@ -16,7 +19,7 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 	for _, c := range []struct {
 		workers, impl string
 		rate          float64
-	}{{"64", "a", 640}, {"64", "b", 6400}, {"1", "a", 10}} {
+	}{{"64", "a", 640}, {"1", "a", 10}, {"1", "b", 100}} {
 		r := resulttest.Result(c.impl, 1, c.rate)
 		r.Setting = map[string]string{"workers": c.workers}
 		doc.Results = append(doc.Results, r)
@@ -28,18 +31,22 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 		b.growth(doc)
 		return b
 	}
-	drawn := charts(doc)[0].Charts
-	require.Len(t, drawn, 4, "no hand-over was measured")
-	l := drawn[0]
-	require.Equal(t, "cycles/s", l.Title)
-	require.Equal(t, []float64{1, 64}, l.Series[0].X)
-	require.True(t, l.X.Log)
-	require.Len(t, l.Series, 2)
-	require.Equal(t, "a", l.Series[0].Name)
-	require.Equal(t, []float64{10, 640}, l.Series[0].Y)
-	require.Equal(t, []float64{64}, l.Series[1].X, "a setting that was not run")
-	require.Equal(t, []float64{6400}, l.Series[1].Y)
-
-	doc.Sweep.Points = doc.Sweep.Points[:2]
+	text := drawn(charts(doc)[0].Charts...) // of a setting that was not run, and of hand-overs, it has none
+	doc.Sweep.Points = doc.Sweep.Points[1:]
 	require.Empty(t, charts(doc), "one place is no curve")
+
+	for _, c := range []struct {
+		unit        string
+		least, most float64
+	}{{bench.UnitNs, 1e6, 10e6}, {bench.UnitCount, 1, 9.9}, {bench.UnitCount, 0, 10}} {
+		doc.Sweep = result.NewSweep([]result.SweepParam{
+			{Name: "workers", Unit: c.unit, Values: []result.SweepValue{{Text: "64", Number: n(c.most)}, {Text: "1", Number: n(c.least)}}},
+		}, doc.Results)
+		chart := charts(doc)[0].Charts[0]
+		text += fmt.Sprintf("1e9 is %s: %s", chart.X.Text(1e9), drawn(chart))
+	}
+	golden(t, "growth", text)
+	require.Equal(t, 2.5, place(result.SweepParam{}, "2.5"))
+	require.Equal(t, 2.5, place(result.SweepParam{Values: []result.SweepValue{{Text: "2.5"}}}, "2.5"))
+	require.True(t, math.IsNaN(place(result.SweepParam{}, "own")))
 }
