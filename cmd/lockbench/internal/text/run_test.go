@@ -32,7 +32,8 @@ func TestARunShowsWhatItHas(t *testing.T) {
 		change func(*bench.Result, *result.Document)
 	}{
 		{"plain", func(r *bench.Result, doc *result.Document) {
-			doc.Config.Rounds, doc.Config.Workers, doc.Config.Procs, r.Keys, r.HotNames = 1, 1, 1, 1, []bench.HotName{{Name: "the only one"}}
+			doc.Config.Rounds, doc.Config.Workers, doc.Config.Procs = 1, 1, 1
+			r.Keys, r.HotNames = 1, []bench.HotName{{Name: "the only one"}}
 		}},
 		{"doubts", func(r *bench.Result, doc *result.Document) {
 			r.Safety.Overlaps, r.Safety.FenceViolations, r.Totals.Fenced, r.Totals.FenceSecondTrips = 3, 2, 400, 6
@@ -49,7 +50,8 @@ func TestARunShowsWhatItHas(t *testing.T) {
 		}},
 		{"empty", func(r *bench.Result, doc *result.Document) {
 			empty := &bench.Summary{Unit: "ns", P: map[string]int64{}}
-			*r, doc.Config.Rate = bench.Result{DurationS: 1, Impl: "muxlock", Latency: bench.Latencies{bench.AcquireTime: empty, bench.ReleaseTime: empty, bench.CycleTime: empty}}, 200
+			latency := bench.Latencies{bench.AcquireTime: empty, bench.ReleaseTime: empty, bench.CycleTime: empty}
+			*r, doc.Config.Rate = bench.Result{DurationS: 1, Impl: "muxlock", Latency: latency}, 200
 		}},
 		{"late quorum", func(r *bench.Result, doc *result.Document) {
 			r.Totals = bench.Totals{Acquired: 1, Names: 1, LostValidity: 1, LateQuorum: 1, Outlived: 1}

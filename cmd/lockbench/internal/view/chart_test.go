@@ -44,7 +44,7 @@ func TestALowerBoundIsDrawnAsOne(t *testing.T) {
 func TestARateIsOfASecondWhateverTheLengthOfAPoint(t *testing.T) {
 	r := resulttest.Result("x", 1, 10)
 	r.Series, r.DurationS = []bench.Point{
-		{TS: 0.2, Cycles: 1}, {TS: 2.2, Cycles: 10, Refused: 2, Timeouts: 4, Errors: 8, Unfinished: 16}, {TS: 2.2, Cycles: 1}, {TS: 2.3, Cycles: 1},
+		{TS: 0.2, Cycles: 1}, {TS: 2.2, Cycles: 10, Refused: 2, Timeouts: 4, Errors: 8, Unfinished: 16}, {TS: 2.2}, {TS: 2.3, Cycles: 1},
 	}, 3
 	r.Drain = &bench.Point{TS: 5, Cycles: 4, Unfinished: 8}
 	text := drawn(overTime("", []string{"y", "x"}, r)...)
