@@ -38,7 +38,7 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 	for _, c := range []struct {
 		unit        string
 		least, most float64
-	}{{bench.UnitNs, 1e6, 10e6}, {bench.UnitCount, 1, 9.9}, {bench.UnitCount, 0, 10}} {
+	}{{bench.UnitNs, 1e6, 10e6}, {bench.UnitCount, 2, 19}, {bench.UnitCount, 0, 10}} {
 		doc.Sweep = result.NewSweep([]result.SweepParam{
 			{Name: "workers", Unit: c.unit, Values: []result.SweepValue{{Text: "64", Number: n(c.most)}, {Text: "1", Number: n(c.least)}}},
 		}, doc.Results)
