@@ -106,6 +106,13 @@ func TestALineGoesThroughItsValuesAndEndsWhereOneIsMissing(t *testing.T) {
 	require.Contains(t, charted(t, view.Series{X: []float64{0, 5, 7.5, 10, 20}, Y: []float64{0, 100, nan, 50, 0}}), `d="M0 1000L250 0M500 500L1000 1000"`)
 }
 
+func TestMeasuredValuesHaveDots(t *testing.T) {
+	text := charted(t, view.Series{X: []float64{1, 2}, Y: []float64{50, 100}, Dots: true}, view.Series{Color: colors, X: []float64{1, 2}, Y: []float64{50, 60}})
+	require.Equal(t, 2, strings.Count(text, "<circle"))
+	require.Contains(t, text, `cx="50%" cy="50%" r="3"><title>1: 50</title>`)
+	require.Contains(t, text, `class="line s0 dash"`, "a colour that another has")
+}
+
 func TestBandsStayWithinThePlot(t *testing.T) {
 	text := drawn(t, view.Block{Charts: []view.Chart{{Series: []view.Series{{X: []float64{10}, Y: []float64{1}}}, Bands: []bench.Band{
 		{FromS: 2, ToS: 4, Spec: "a"}, {FromS: 3, ToS: 30, Spec: "b"}, {FromS: 9, ToS: 9, Spec: "moment"}, {FromS: 11, ToS: 12, Spec: "beyond"},
@@ -127,5 +134,9 @@ func TestABarForEachInProportion(t *testing.T) {
 		`class="bar" x="160" y="172" width="440"`, `height="262"`, "prefers-color-scheme: dark",
 	} {
 		require.Contains(t, alone.String(), want)
+	}
+	page := drawn(t, view.Block{Bars: []view.Bars{b, b}})
+	for _, want := range []string{`class="bar" style="width: 70%"`, `class="rest" style="width: 35%"`, `class="rest" style="width: 0%"`, "a &lt; b"} {
+		require.Contains(t, page, want)
 	}
 }

@@ -43,7 +43,6 @@ func documents() map[string]result.Document {
 		"compare": document("compare", full("muxlock", 1, 1), full("slow", 1, 0.12), full("slow", 2, 0.1), full("muxlock", 2, 1.1)),
 		"closed":  closedDoc,
 		"zeros":   document("run", zeros),
-		"idle":    document("compare", zeros),
 		"nothing": document("run"),
 		"bare":    {},
 	}
