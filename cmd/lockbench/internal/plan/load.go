@@ -96,7 +96,7 @@ func (f *Flags) planLoad(p *Plan) error {
 	case !own:
 		p.Keys = cmp.Or(p.Keys, manyNames)
 	}
-	if p.KeyPrefix = ""; p.Op.Shares() { // two runs at once measure readers apart from writers
+	if p.Op.Shares() { // two runs at once measure readers apart from writers
 		p.KeyPrefix = fmt.Sprintf("lockbench:%d:", p.Seed)
 	}
 	return cmp.Or(

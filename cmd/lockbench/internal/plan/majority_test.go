@@ -3,16 +3,9 @@ package plan
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestAFaultOfTheWholeRunBeginsInItsWarmup(t *testing.T) {
-	for fault, want := range map[string]time.Duration{"stop:3": faultWarmup, "delay:1:1ms": faultWarmup, "stop:3@1s-2s": 10 * time.Millisecond} {
-		require.Equal(t, want, planned(t, "--warmup=10ms", "--fault="+fault).Warmup, fault)
-	}
-}
 
 func TestAMajorityStaysUnlessTooManyMastersAreAwayAtOnce(t *testing.T) {
 	for args, want := range map[string]bool{

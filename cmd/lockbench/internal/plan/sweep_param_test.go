@@ -28,10 +28,11 @@ func TestParamTakesListsAndRanges(t *testing.T) {
 		{"workers=1,8,64", "1 8 64", []float64{1, 8, 64}},
 		{"workers=1..512x8", "1 8 64 512", []float64{1, 8, 64, 512}},
 		{"workers=1..10x1.5,100", "1 2 3 5 8 100", []float64{1, 2, 3, 5, 8, 100}},
-		{"workers=3..100x10", "3 30", []float64{3, 30}},
+		{"workers=4..4x2,3..100x10", "4 3 30", []float64{4, 3, 30}},
 		{"rate=500,2k,1M", "500 2k 1M", []float64{500, 2000, 1e6}},
 		{"rate=1k..4kx2", "1000 2000 4000", []float64{1000, 2000, 4000}},
-		{"rate=0.25..1x2", "0.25 0.5 1", []float64{0.25, 0.5, 1}},
+		{"rate=1..2x1.41421356237309", "1 1.41421356237 2", []float64{1, 1.41421356237, 2}},
+		{"rate=inf,-inf,nan", "inf -inf nan", nil}, // the flag refuses them
 		{"rate=0.1..0.3x1.5,1M..4Mx2", "0.1 0.15 0.225 1000000 2000000 4000000", []float64{0.1, 0.15, 0.225, 1e6, 2e6, 4e6}},
 		{"ttl=1ms..1sx10", "1ms 10ms 100ms 1s", []float64{1e6, 1e7, 1e8, 1e9}},
 		{"hold=0,1ms,exp:1ms", "0 1ms exp:1ms", []float64{0, 1e6}},
