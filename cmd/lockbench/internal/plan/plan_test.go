@@ -85,46 +85,54 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got, "go test -update makes it anew")
 }
 
+// answered compares the answer to each question in a file of testdata with what stands below it, indented.
+func answered(t *testing.T, name string, answer func(question string) []string) {
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	var got []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if !strings.HasPrefix(line, " ") {
+			got = append(got, line)
+			if line != "" && line[0] != '#' {
+				got = append(got, answer(line)...)
+			}
+		}
+	}
+	golden(t, name, strings.Join(got, "\n"))
+}
+
 // testdata/plans.txt has command lines. Below each is what its plans have that the first plan of all has not, and the
 // line that repeats it; or why it is refused.
 func TestACommandLineHasThePlansThatAreWrittenBelowIt(t *testing.T) {
-	text, err := os.ReadFile("testdata/plans.txt")
-	require.NoError(t, err)
-	var got, first []string
-	for _, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "  ") {
-			continue
-		}
-		got = append(got, line)
-		if !strings.HasPrefix(line, "lockbench ") {
-			continue
-		}
+	var first []string
+	answered(t, "plans.txt", func(line string) (got []string) {
 		p, err := planOf(t, line, "testdata/config.json")
 		if err != nil {
-			got = append(got, "  refused: "+err.Error())
-			continue
+			return []string{"  refused: " + err.Error()}
 		}
 		for _, one := range p.All() {
 			got = append(got, map[bool]string{true: "  the plan", false: "  another"}[one == p])
-			for _, field := range fieldsOf(one) {
+			fields := fieldsOf(one)
+			for _, field := range fields {
 				if !slices.Contains(first, field) {
 					got = append(got, "    "+field)
 				}
 			}
 			if first == nil {
-				first = fieldsOf(one)
+				first = fields
 			}
 		}
 		if p.Command == "run" || p.Command == "compare" {
 			got = append(got, "  again: "+requireTheSame(t, p))
 		}
-	}
-	golden(t, "plans.txt", strings.Join(got, "\n"))
+		return got
+	})
 }
 
 func TestTheFlagsOfALoadAreDescribed(t *testing.T) {
 	f, copied := runFlags(t), pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.flags.VisitAll(func(flag *pflag.Flag) { Borrow(copied, f.flags, flag.Name) })
+	Preset(copied, map[string]string{"duration": "3s"})
 	golden(t, "flags.txt", copied.FlagUsagesWrapped(100))
 	require.Panics(t, func() { Preset(copied, map[string]string{"workers": "many"}) }, "a default that its flag refuses")
 }
