@@ -13,7 +13,9 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/subprocess"
+	"muxlock/internal/testing/await"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +41,34 @@ func TestParseNamesTheBadAddressWithoutItsPassword(t *testing.T) {
 	}
 	_, err := masters.Parse("u:secret@h:1")
 	require.ErrorContains(t, err, `"h:1" is not an address`)
+	require.Equal(t, []string{"h:1", "redis://h:1", "unix:///s"}, []string{masters.Redact("u:p@h:1"), masters.Redact("redis://u:p@h:1"), masters.Redact("unix:///s")})
+	opt, err := masters.Option("h:1")
+	require.NoError(t, err)
+	require.True(t, opt.ForceSingleClient && opt.DisableCache, "never a cluster")
+}
+
+func TestEmbeddedMastersAnswerAsServersDo(t *testing.T) {
+	gone, err := masters.StartEmbedded(1)
+	require.NoError(t, err)
+	require.NoError(t, gone.Close())
+	set, err := masters.StartEmbedded(2)
+	require.NoError(t, err)
+	used, err := masters.Use(t.Context(), append(gone.Addrs, set.Addrs...))
+	require.NoError(t, err)
+	require.Equal(t, "redis 7.0.0", used.Version)
+	require.True(t, 0 < used.Distance && used.Distance < time.Minute, used.Distance)
+	c, err := wire.Dial(t.Context(), set.Addrs[1])
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Call("SET", "key", "value", "PX", "1")
+	require.NoError(t, err)
+	await.True(t, func() bool {
+		left, err := c.Call("EXISTS", "key")
+		return err == nil && left[0].Number == 0
+	})
+	require.NoError(t, set.Close())
+	_, err = masters.Use(t.Context(), set.Addrs)
+	require.ErrorContains(t, err, "master "+set.Addrs[0]+": ")
 }
 
 func TestTheFarthestMasterTellsTheDistance(t *testing.T) {

@@ -76,13 +76,6 @@ func wordsOf(line string) []string {
 	return words[2:]
 }
 
-func TestTheCommandThatRepeatsARunNamesMastersWithoutPasswords(t *testing.T) {
-	doc, fs := documentOf(planned(t, "--local", "1"), "muxlock")
-	doc.Config.Target, doc.Config.Masters, doc.Config.MastersRedacted = result.Given, []string{"redis://h:1"}, true
-	require.Contains(t, Again(doc, fs), "--masters redis://h:1")
-	require.Equal(t, `'it'\''s'`, quoted("it's"))
-}
-
 func TestEveryFlagOfALoadIsKept(t *testing.T) {
 	f := runFlags(t)
 	f.flags.VisitAll(func(flag *pflag.Flag) {
@@ -95,36 +88,23 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 		another.Settings = f.Settings
 		require.Equal(t, line, Again(result.Document{Config: result.Config{Settings: f.Settings}}, another.flags), "the settings have its value")
 	})
+	require.Equal(t, `'it'\''s'`, quoted("it's"))
 }
 
-func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
-	load := strings.Fields("--embedded 1 --impl redislock --workers 2 --duration 1s --ttl 1s --seed 1 --slo jain>0.1")
-	doc, _ := documentOf(planned(t, append(load, "--keys", "7", "--dist", "zipf:1")...), "muxlock")
-	text, err := os.ReadFile(written(t, doc))
+func TestAConfigThatMakesNoPlanIsRefused(t *testing.T) {
+	text, err := os.ReadFile("testdata/config.json")
 	require.NoError(t, err)
-	zipf := string(text)
-	for _, c := range []struct{ file, args, dist, keys, error string }{
-		{zipf, "", "zipf:1", "7", ""},
-		{zipf, "--keys 5", "zipf:1", "5", ""},
-		{zipf, "--dist uniform", "uniform", "7", ""},
-		{zipf, "--dist own", "own", "0", ""},
-		{strings.Replace(zipf, `"redislock"`, `"unheard"`, 1), "", "", "", "--impl"},
-		{strings.Replace(zipf, `"embedded"`, `"elsewhere"`, 1), "", "", "", "elsewhere"},
-		{strings.Replace(zipf, `"embedded"`, `"given"`, 1), "", "zipf:1", "7", ""},
-		{strings.Replace(zipf, `"target": "embedded"`, `"target": "given", "masters_redacted": true`, 1), "", "", "", "name its masters again with --masters (m:1)"},
-		{strings.Replace(zipf, `"schema_version": 3`, `"schema_version": 2`, 1), "", "", "", "was made by another lockbench: schema 2, this one reads 3"},
+	for _, c := range []struct{ was, is, want string }{
+		{`"muxlock"`, `"unheard"`, "--impl"},
+		{`"local"`, `"elsewhere"`, "elsewhere"},
+		{`"local"`, `"given", "masters_redacted": true`, "name its masters again with --masters (h:1,h:2,h:3)"},
+		{`"schema_version": 3`, `"schema_version": 2`, "was made by another lockbench: schema 2, this one reads 3"},
 	} {
 		name := filepath.Join(t.TempDir(), "r.json")
-		require.NoError(t, os.WriteFile(name, []byte(c.file), 0o644))
-		p, err := runFlags(t, append(strings.Fields(c.args), "--config", name, "--slo", "jain>0.2")...).Plan("run")
-		if c.error != "" {
-			require.ErrorContains(t, err, c.error)
-			require.ErrorAs(t, err, new(usage.Error))
-			continue
-		}
-		require.NoError(t, err)
-		require.Equal(t, []string{c.dist, c.keys}, []string{p.Dist.String(), fmt.Sprint(p.Keys)}, c.args)
-		require.Equal(t, []string{"1s", "[redislock]", "[jain>0.2 failure_rate<=1%]"}, []string{p.Duration.String(), fmt.Sprint(p.Impls), fmt.Sprint(p.SLO)})
+		require.NoError(t, os.WriteFile(name, bytes.Replace(text, []byte(c.was), []byte(c.is), 1), 0o600))
+		_, err := runFlags(t, "--config", name).Plan("run")
+		require.ErrorContains(t, err, c.want)
+		require.ErrorAs(t, err, new(usage.Error))
 	}
 }
 

@@ -55,7 +55,7 @@ func fieldsOf(p *Plan) (lines []string) {
 			}
 		}
 	}
-	return lines
+	return append(lines, fmt.Sprint("MajorityStays: ", p.MajorityStays()))
 }
 
 // requireTheSame returns the line that repeats a plan, which makes the same plan. So does --config.
@@ -135,4 +135,16 @@ func TestTheFlagsOfALoadAreDescribed(t *testing.T) {
 	Preset(copied, map[string]string{"duration": "3s"})
 	golden(t, "flags.txt", copied.FlagUsagesWrapped(100))
 	require.Panics(t, func() { Preset(copied, map[string]string{"workers": "many"}) }, "a default that its flag refuses")
+}
+
+func TestPassingADefaultChangesNothing(t *testing.T) {
+	want := planned(t, "--embedded", "1", "--seed", "1")
+	runFlags(t).flags.VisitAll(func(flag *pflag.Flag) {
+		if _, list := flag.Value.(pflag.SliceValue); list || flag.DefValue == "" || slices.Contains([]string{"embedded", "local", "masters", "new-masters", "arrivals", "rate", "seed"}, flag.Name) {
+			return // given, they mean something
+		}
+		p := planned(t, "--embedded", "1", "--seed", "1", "--"+flag.Name+"="+flag.DefValue)
+		require.Equal(t, want.Config, p.Config, flag.Name)
+		require.Equal(t, want.Engine, p.Engine, flag.Name)
+	})
 }

@@ -36,4 +36,5 @@ func TestAllSettingsHaveOneSeed(t *testing.T) {
 		require.Equal(t, swept.Seed, p.Seed)
 		require.NotZero(t, p.Seed)
 	}
+	require.NotEqual(t, swept.Seed, planned(t).Seed, "another command line has another")
 }
