@@ -2,28 +2,13 @@ package bench
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"testing"
 	"time"
 
+	"muxlock/internal/testing/golden"
+
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, got, 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-}
 
 func TestAResultKeepsItsShape(t *testing.T) {
 	cfg := Config{Workers: 4, Rate: 250, Arrivals: ArrivalsUniform, Duration: 4003500 * time.Microsecond, TTL: time.Second, KeyPrefix: "k:", Seed: 42}
@@ -38,6 +23,6 @@ func TestAResultKeepsItsShape(t *testing.T) {
 		}
 		b, err := json.MarshalIndent(r, "", "  ")
 		require.NoError(t, err)
-		golden(t, "result.json", append(b, '\n'))
+		golden.Equal(t, "result.json", string(b)+"\n")
 	})
 }

@@ -1,9 +1,6 @@
 package result
 
 import (
-	"flag"
-	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/testing/golden"
 )
 
 func judged() *bench.Result {
@@ -146,25 +144,15 @@ func TestOverlapsOfARunThatWasNotAuditedAreNotJudged(t *testing.T) {
 	require.Equal(t, bench.SLO{Text: "overlaps==0", Unit: bench.UnitCount, Reason: "the run was not audited"}, o.Judge(r))
 }
 
-var update = flag.Bool("update", false, "write testdata anew")
-
 // testdata/refused.txt has texts of objectives, each with its error in the line below.
 func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
-	want, err := os.ReadFile("testdata/refused.txt")
-	require.NoError(t, err)
-	var got strings.Builder
-	for line := range strings.Lines(string(want)) {
-		if text := strings.TrimSuffix(line, "\n"); !strings.HasPrefix(text, "\t") {
-			_, err := ParseObjective(text)
-			require.ErrorIs(t, err, bench.ErrConfig, text)
-			fmt.Fprintf(&got, "%s\n\t%v\n", text, err)
-		}
-	}
-	if *update {
-		want = []byte(got.String())
-		require.NoError(t, os.WriteFile("testdata/refused.txt", want, 0o644))
-	}
-	require.Equal(t, string(want), got.String(), "go test -update makes it anew")
+	_, err := ParseObjective("")
+	require.ErrorContains(t, err, `--slo "" has no comparison`)
+	golden.Answers(t, "refused.txt", func(text string) []string {
+		_, err := ParseObjective(text)
+		require.ErrorIs(t, err, bench.ErrConfig, text)
+		return []string{err.Error()}
+	})
 }
 
 func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/testing/golden"
 )
 
 // loads returns a comparison of three loads, each of so many rounds. polls has the lower p50 where names are shared.
@@ -84,5 +85,5 @@ func TestAComparisonSaysWhatItFoundAndWhyARivalIsAhead(t *testing.T) {
 	}
 	behind := loads(6)
 	behind.Config.Reference = "polls"
-	golden(t, "loads", text+compared(t, result.NewDocument(behind.Config, behind.Results)))
+	golden.Equal(t, "loads.txt", text+compared(t, result.NewDocument(behind.Config, behind.Results)))
 }

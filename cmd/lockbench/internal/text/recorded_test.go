@@ -2,10 +2,7 @@ package text_test
 
 import (
 	"bytes"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,9 +13,8 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/testing/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata anew")
 
 // write shows a document of that command, with hints.
 func write(w io.Writer, command string, doc result.Document, traits map[string]view.Trait) error {
@@ -37,18 +33,6 @@ func shown(t *testing.T, command string, doc result.Document) string {
 	return b.String()
 }
 
-// golden compares a text with that of a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test -update makes it anew")
-}
-
 // flat returns a text as one line, unfolded.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
@@ -60,7 +44,7 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	for command, doc := range map[string]result.Document{"run": two, "compare": *doc} {
 		var b bytes.Buffer
 		require.NoError(t, write(&b, command, doc, map[string]view.Trait{"muxlock": {Ours: true}, "redislock": {Caveat: "is one master"}}))
-		golden(t, command, b.String())
+		golden.Equal(t, command+".txt", b.String())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
+	"muxlock/internal/testing/golden"
 )
 
 func TestARunShowsWhatItHas(t *testing.T) {
@@ -113,7 +114,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 		c.change(r, &doc)
 		fmt.Fprintf(&all, "== %s\n%s\n%s\n", c.name, shown(t, "run", doc), shown(t, "compare", doc))
 	}
-	golden(t, "runs", all.String())
+	golden.Equal(t, "runs.txt", all.String())
 }
 
 func TestAFaultIsShownBesideAllOtherSeconds(t *testing.T) {
@@ -133,7 +134,7 @@ func TestAFaultIsShownBesideAllOtherSeconds(t *testing.T) {
 	doc.Config.Faults = []string{"stop:1@2s-4s"}
 	text := shown(t, "run", doc) + shown(t, "compare", doc) // of a second without operations nothing is known
 	r.Series[2].P99AtLeast, r.Series[3].P99AtLeast = true, true
-	golden(t, "faults", text+shown(t, "run", doc))
+	golden.Equal(t, "faults.txt", text+shown(t, "run", doc))
 }
 
 func TestChaosShowsWhatWasDrawnAndWhereAViolationIsRecorded(t *testing.T) {
@@ -144,7 +145,7 @@ func TestChaosShowsWhatWasDrawnAndWhereAViolationIsRecorded(t *testing.T) {
 	doc.Config.FaultKinds, doc.Config.Faults = []string{"stop", "pause"}, []string{"stop:1@1s-2s", "pause:1@3s-4s", "stop:2@2s-3s"}
 	text := shown(t, "chaos", doc)
 	r.Safety.Overlaps = 1
-	golden(t, "chaos", text+shown(t, "chaos", doc))
+	golden.Equal(t, "chaos.txt", text+shown(t, "chaos", doc))
 }
 
 func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
@@ -164,5 +165,5 @@ func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
 	text += shown(t, "compare", doc)
 	doc.Results = results[:2]
 	text += shown(t, "compare", doc)
-	golden(t, "objectives", strings.Join(regexp.MustCompile("(?m)^SLO.*\n").FindAllString(text, -1), ""))
+	golden.Equal(t, "objectives.txt", strings.Join(regexp.MustCompile("(?m)^SLO.*\n").FindAllString(text, -1), ""))
 }

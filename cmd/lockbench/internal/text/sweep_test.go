@@ -8,6 +8,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
+	"muxlock/internal/testing/golden"
 )
 
 func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	text := shown(t, "sweep", doc)
 	results[0].Latency[bench.HandoverTime], results[0].Totals.Failed = resulttest.Summary(111_000), 1
 	doc.Sweep = result.NewSweep(doc.Sweep.Params, results)
-	golden(t, "sweep", text+shown(t, "sweep", doc))
+	golden.Equal(t, "sweep.txt", text+shown(t, "sweep", doc))
 	require.NotEmpty(t, shown(t, "sweep", result.Document{Sweep: result.NewSweep(nil, nil)}), "interrupted before anything")
 }
 
@@ -67,5 +68,5 @@ func TestASweepOfRatesShowsWhichObjectivesEachMet(t *testing.T) {
 		found(1000, at...), found(1000, at[0]), found(1000, at[0], at[2]), found(1000, at[0], at[4]), found(1000, at[0], at[5]), found(0, at[1]), found(0, at[2]),
 		found(8000, at[2], result.RateTried{RatePerS: 8000, Outcome: result.RateMet}),
 	}
-	golden(t, "rates", shown(t, "sweep", doc))
+	golden.Equal(t, "rates.txt", shown(t, "sweep", doc))
 }

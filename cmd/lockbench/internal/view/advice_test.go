@@ -1,9 +1,7 @@
 package view
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/testing/golden"
 )
 
 const ms = time.Millisecond
@@ -68,8 +67,6 @@ func advised(t *testing.T, m sizing.Measured, hold, rto string, pause time.Durat
 	require.LessOrEqual(t, len(all), 30, all)
 	return strings.Join(all, "\n") + "\n"
 }
-
-var update = flag.Bool("update", false, "write testdata anew")
 
 // testdata/advice.txt has what is printed. Each of these sentences was once seen where it was not true.
 func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
@@ -126,19 +123,7 @@ func TestSentencesOfAnAdviceAreTrueOfItsMeasurement(t *testing.T) {
 	} {
 		fmt.Fprintf(&all, "== %s\n%s\n", c.what, advised(t, c.m, c.hold, c.rto, c.pause))
 	}
-	golden(t, "advice", all.String())
-}
-
-// golden compares a text with that of a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := "testdata/" + name + ".txt"
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test -update makes it anew")
+	golden.Equal(t, "advice.txt", all.String())
 }
 
 func TestFiguresAreRoundedToTheSafeSide(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/resulttest"
+	"muxlock/internal/testing/golden"
 )
 
 // drawn writes the values of charts.
@@ -33,7 +34,7 @@ func TestALowerBoundIsDrawnAsOne(t *testing.T) {
 	charts := overTime("", nil, r)
 	slow := resulttest.Document(resulttest.Result("muxlock", 1, 0.5))
 	slow.Config.Workers, slow.Config.Procs = 1, 2
-	golden(t, "bounds", drawn(charts...)+fmt.Sprintln(Picture(slow)))
+	golden.Equal(t, "bounds.txt", drawn(charts...)+fmt.Sprintln(Picture(slow)))
 	require.Empty(t, Picture(resulttest.Document(resulttest.Result("muxlock", 1, 0))))
 	require.True(t, Chart{Series: []Series{{Y: []float64{5}}}}.empty(), "one value is no line")
 	require.False(t, Chart{Series: []Series{{Y: []float64{5}, Dots: true}}}.empty())
@@ -57,7 +58,7 @@ func TestARateIsOfASecondWhateverTheLengthOfAPoint(t *testing.T) {
 		r.Series = series
 		text += drawn(overTime("", nil, r)[0])
 	}
-	golden(t, "rates", text)
+	golden.Equal(t, "rates.txt", text)
 }
 
 func TestASecondHasWhatHappenedInIt(t *testing.T) {

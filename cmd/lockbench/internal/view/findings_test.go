@@ -8,6 +8,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
+	"muxlock/internal/testing/golden"
 )
 
 func TestWhatSpeaksAgainstASettingIsShownOnceAndNamesIt(t *testing.T) {
@@ -34,5 +35,5 @@ func TestWhatSpeaksAgainstASettingIsShownOnceAndNamesIt(t *testing.T) {
 	for _, block := range b {
 		fmt.Fprintf(&text, "bad: %-5v  for a person: %-5v  %s\n", block.Bad, block.For == Person, block.Line)
 	}
-	golden(t, "warnings", text.String())
+	golden.Equal(t, "warnings.txt", text.String())
 }

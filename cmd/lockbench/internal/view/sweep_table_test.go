@@ -10,6 +10,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
+	"muxlock/internal/testing/golden"
 )
 
 func TestASweepIsDrawnOverItsParam(t *testing.T) {
@@ -45,7 +46,7 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 		chart := charts(doc)[0].Charts[0]
 		text += fmt.Sprintf("1e9 is %s: %s", chart.X.Text(1e9), drawn(chart))
 	}
-	golden(t, "growth", text)
+	golden.Equal(t, "growth.txt", text)
 	require.Equal(t, 2.5, place(result.SweepParam{}, "2.5"))
 	require.Equal(t, 2.5, place(result.SweepParam{Values: []result.SweepValue{{Text: "2.5"}}}, "2.5"))
 	require.True(t, math.IsNaN(place(result.SweepParam{}, "own")))
