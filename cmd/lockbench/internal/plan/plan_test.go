@@ -55,7 +55,7 @@ func fieldsOf(p *Plan) (lines []string) {
 			}
 		}
 	}
-	return append(lines, fmt.Sprint("MajorityStays: ", p.MajorityStays()))
+	return append(lines, fmt.Sprint("MajorityStays: ", p.MajorityStays()), fmt.Sprint("Outages(): ", p.Outages()))
 }
 
 // requireTheSame returns the line that repeats a plan, which makes the same plan. So does --config.
