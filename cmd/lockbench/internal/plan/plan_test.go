@@ -2,20 +2,18 @@ package plan
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"muxlock/internal/testing/golden"
+
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
-
-var update = flag.Bool("update", false, "write testdata anew")
 
 var defaultImpls = map[string]string{"run": "muxlock", "compare": "muxlock,noop,raw", "sweep": "muxlock", "masters": "muxlock"}
 
@@ -73,49 +71,21 @@ func requireTheSame(t *testing.T, p *Plan) string {
 	return line
 }
 
-// golden compares a text with that of a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got, "go test -update makes it anew")
-}
-
-// answered compares the answer to each question in a file of testdata with what stands below it, indented.
-func answered(t *testing.T, name string, answer func(question string) []string) {
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	require.NoError(t, err)
-	var got []string
-	for _, line := range strings.Split(string(text), "\n") {
-		if !strings.HasPrefix(line, " ") {
-			got = append(got, line)
-			if line != "" && line[0] != '#' {
-				got = append(got, answer(line)...)
-			}
-		}
-	}
-	golden(t, name, strings.Join(got, "\n"))
-}
-
 // testdata/plans.txt has command lines. Below each is what its plans have that the first plan of all has not, and the
 // line that repeats it; or why it is refused.
 func TestACommandLineHasThePlansThatAreWrittenBelowIt(t *testing.T) {
 	var first []string
-	answered(t, "plans.txt", func(line string) (got []string) {
+	golden.Answers(t, "plans.txt", func(line string) (got []string) {
 		p, err := planOf(t, line, "testdata/config.json")
 		if err != nil {
-			return []string{"  refused: " + err.Error()}
+			return []string{"refused: " + err.Error()}
 		}
 		for _, one := range p.All() {
-			got = append(got, map[bool]string{true: "  the plan", false: "  another"}[one == p])
+			got = append(got, map[bool]string{true: "the plan", false: "another"}[one == p])
 			fields := fieldsOf(one)
 			for _, field := range fields {
 				if !slices.Contains(first, field) {
-					got = append(got, "    "+field)
+					got = append(got, "  "+field)
 				}
 			}
 			if first == nil {
@@ -123,7 +93,7 @@ func TestACommandLineHasThePlansThatAreWrittenBelowIt(t *testing.T) {
 			}
 		}
 		if p.Command == "run" || p.Command == "compare" {
-			got = append(got, "  again: "+requireTheSame(t, p))
+			got = append(got, "again: "+requireTheSame(t, p))
 		}
 		return got
 	})
@@ -133,7 +103,7 @@ func TestTheFlagsOfALoadAreDescribed(t *testing.T) {
 	f, copied := runFlags(t), pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.flags.VisitAll(func(flag *pflag.Flag) { Borrow(copied, f.flags, flag.Name) })
 	Preset(copied, map[string]string{"duration": "3s"})
-	golden(t, "flags.txt", copied.FlagUsagesWrapped(100))
+	golden.Equal(t, "flags.txt", copied.FlagUsagesWrapped(100))
 	require.Panics(t, func() { Preset(copied, map[string]string{"workers": "many"}) }, "a default that its flag refuses")
 }
 

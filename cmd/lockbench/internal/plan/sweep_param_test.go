@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"testing"
 
+	"muxlock/internal/testing/golden"
+
 	"github.com/stretchr/testify/require"
 )
 
 // testdata/params.txt has params. Below each are its values, with their places on an axis, or why it is refused.
 func TestParamTakesListsAndRanges(t *testing.T) {
-	answered(t, "params.txt", func(param string) (got []string) {
+	golden.Answers(t, "params.txt", func(param string) (got []string) {
 		p, err := ParseParam(param)
 		if err != nil {
-			return []string{"  refused: " + err.Error()}
+			return []string{"refused: " + err.Error()}
 		}
 		for _, v := range p.Values {
-			line := "  " + v.Text
+			line := v.Text
 			if v.Number != nil {
 				line += fmt.Sprintf(" at %v", *v.Number)
 			}
