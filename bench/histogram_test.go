@@ -38,6 +38,8 @@ func TestASummaryHoldsItsWholeHistogram(t *testing.T) {
 	}
 	require.EqualValues(t, 10_000, count)
 	require.Equal(t, s.Max, last)
+	ns, ok := s.Percentile(12.5) // is not in P
+	require.True(t, ok && ns == back.Percentile(12.5))
 	for range back.Bars() {
 		break // is allowed
 	}
@@ -50,6 +52,8 @@ func TestAnEmptySummaryHasNoHistogramText(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, h.Count())
 	require.Zero(t, h.Percentile(50))
+	_, ok := s.Percentile(12.5)
+	require.False(t, ok)
 	for range h.Bars() {
 		t.Fatal("a bar of nothing")
 	}

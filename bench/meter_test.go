@@ -21,14 +21,15 @@ func TestP99OfPausesCountsOnlyTheTimeBetween(t *testing.T) {
 }
 
 func TestMeterTellsTheShareOfTheMachine(t *testing.T) {
-	before := meter{at: time.Unix(0, 0)}
-	after := meter{at: time.Unix(2, 0), cpu: time.Second}
+	before := meter{at: time.Unix(1, 0), cpu: time.Second, allocs: 5000}
+	after := meter{at: time.Unix(3, 0), cpu: 2 * time.Second, allocs: 8000}
 	var f figures
 	after.since(before, &f)
 	c := f.Client
 	require.InDelta(t, 0.5/float64(runtime.NumCPU()), c.CPUShare, 1e-9)
 	c.perCycle(1000)
 	require.InDelta(t, 1e6, c.CPUNsPerOp, 1e-9)
+	require.InDelta(t, 3, c.AllocsPerOp, 1e-9)
 	c.perCycle(0)
 	require.Zero(t, c.CPUNsPerOp)
 }

@@ -35,6 +35,8 @@ func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
 	require.LessOrEqual(t, len(got), peaks.Most)
 	require.Equal(t, all[len(all)-len(got):], got)
 	require.Nil(t, mergePeaks(nil))
+	two := mergePeaks(&Peaks{FromNs: 2, All: []Peak{{AtNs: 2, Ns: 3}}}, &Peaks{FromNs: 3, All: []Peak{{AtNs: 1, Ns: 3}, {AtNs: 3, Ns: 2}}})
+	require.Equal(t, &Peaks{FromNs: 3, All: []Peak{{AtNs: 1, Ns: 3}, {AtNs: 2, Ns: 3}}}, two)
 }
 
 type until struct {

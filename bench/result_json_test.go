@@ -26,3 +26,25 @@ func TestAResultKeepsItsShape(t *testing.T) {
 		golden.Equal(t, "result.json", string(b)+"\n")
 	})
 }
+
+func TestAMasterIsSlowFromTwiceTheMedianOfTheOthersOn(t *testing.T) {
+	for _, p50s := range [][]int64{{20, 10, 10}, {21}, {21, 0}, {0, 1}, {12, -1, 10}, {21, 10, 10}} { // 0: not measured; below: no probe came back
+		masters := make([]Master, len(p50s))
+		for i, p50 := range p50s {
+			if p50 != 0 {
+				masters[i].RTT = &Summary{Count: max(p50, 0), P: map[string]int64{"50": p50}}
+			}
+		}
+		require.Equal(t, len(p50s) == 3 && p50s[0] == 21, SlowMaster(masters, 0), p50s)
+	}
+}
+
+func TestTheShareThatWasLostCountsNames(t *testing.T) {
+	for of, want := range map[Totals][2]int64{
+		{Acquired: 10, LostValidity: 3, LateQuorum: 2}:            {3, 12},
+		{Acquired: 10, Names: 40, LostValidity: 3, LateQuorum: 2}: {6, 42},
+	} {
+		lost, all := of.LostShare()
+		require.Equal(t, want, [2]int64{lost, all})
+	}
+}
