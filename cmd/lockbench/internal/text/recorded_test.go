@@ -33,9 +33,6 @@ func shown(t *testing.T, command string, doc result.Document) string {
 	return b.String()
 }
 
-// flat returns a text as one line, unfolded.
-func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	doc, err := result.ReadFile("../result/testdata/result.json")
 	require.NoError(t, err)
