@@ -38,7 +38,7 @@ func documents() map[string]result.Document {
 	none := &bench.Summary{Unit: "ns", P: map[string]int64{}}
 	zeros.Latency = bench.Latencies{bench.AcquireTime: none, bench.ReleaseTime: none, bench.CycleTime: none, bench.HandoverTime: none}
 	zeros.Invalidate(bench.ReasonNothing, "")
-	good, raw, bad, stuck := full("muxlock", 1, 1), full("raw", 1, 9), full("muxlock", 1, 1), full("muxlock", 1, 1)
+	good, raw, bad, stuck := full("muxlock", 1, 1), full("raw", 2, 9), full("muxlock", 1, 1), full("muxlock", 1, 1)
 	good.SLO, raw.SLO, raw.Safety.Unaudited, good.ErrorSamples, raw.ErrorSamples = nil, nil, true, nil, nil
 	for _, r := range []*bench.Result{good, raw, bad} {
 		r.Latency = bench.Latencies{bench.AcquireTime: r.Latency[bench.AcquireTime], bench.CycleTime: r.Latency[bench.CycleTime]}

@@ -55,7 +55,7 @@ func TestARunShowsWhatItHas(t *testing.T) {
 			*r, doc.Config.Rate = bench.Result{DurationS: 1, Impl: "muxlock", Latency: latency}, 200
 		}},
 		{"late quorum", func(r *bench.Result, doc *result.Document) {
-			r.Totals = bench.Totals{Acquired: 1, Names: 1, LostValidity: 1, LateQuorum: 1, Outlived: 1}
+			r.Totals = bench.Totals{Acquired: 2, Names: 5, LostValidity: 1, LateQuorum: 1, Outlived: 1}
 		}},
 		{"crash", fault("crash")},
 		{"kill", fault("kill")},
