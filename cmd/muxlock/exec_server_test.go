@@ -141,8 +141,7 @@ func TestMastersAreReachedOverTLS(t *testing.T) {
 	t.Parallel()
 	cert, key, _ := redistest.Certificate(t)
 	_, address := redistest.Secured(t, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
-	exec := "exec --new-masters --wait " + asks + " --masters rediss://" + address
-	const command = " name -- echo ran"
+	exec, command := "exec --new-masters --wait "+asks+" --masters rediss://"+address, " name -- echo ran"
 	require.Equal(t, "ran\n", bare.ok(t, exec+" --tls-ca "+cert+" --tls-cert "+cert+" --tls-key "+key+command))
 	require.Contains(t, bare.says(t, exitRefused, exec+command), "--tls-ca must trust its authority, and --masters name it as its certificate does")
 	require.Contains(t, bare.says(t, exitRefused, exec+" --tls-ca "+cert+command), "--tls-cert needs one that the server accepts")

@@ -70,6 +70,11 @@ func change(t *testing.T, seed uint64, barrier bool) (holds int, twice bool) {
 		w.groups("a", "b")
 		stop := make(chan struct{})
 		var all sync.WaitGroup
+		t.Cleanup(func() { // also if a process cannot start
+			close(stop)
+			all.Wait()
+			holds, twice = a.holds, a.twice
+		})
 		all.Go(func() { a.watch(stop) })
 		all.Go(func() { // faults
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -111,11 +116,13 @@ func change(t *testing.T, seed uint64, barrier bool) (holds int, twice bool) {
 				random := rand.New(rand.NewPCG(seed, callersSoFar))
 				callers.Go(func() { a.process(ctx, e.Engine, random) })
 			}
-			return func() {
+			end = func() {
 				cancel()
 				e.Close()
 				callers.Wait()
 			}
+			t.Cleanup(end)
+			return end
 		}
 		const term = 20 * time.Second
 		old1, old2 := start("a", ""), start("a", "")
@@ -129,19 +136,11 @@ func change(t *testing.T, seed uint64, barrier bool) (holds int, twice bool) {
 		both2 := start("a", "b")
 		time.Sleep(term)
 		both1()
-		new1 := start("b", "")
+		start("b", "")
 		time.Sleep(term)
 		both2()
-		new2 := start("b", "")
+		start("b", "")
 		time.Sleep(term)
-		new1()
-		new2()
-		if !barrier {
-			old2()
-		}
-		close(stop)
-		all.Wait()
-		holds, twice = a.holds, a.twice
 	})
 	return holds, twice
 }

@@ -46,7 +46,6 @@ func Certificate(t testing.TB) (cert, key string, roots *x509.CertPool) {
 
 // Secured starts a master with a port for TLS beside its plain one, and returns both addresses.
 func Secured(t testing.TB, args ...string) (plain, secured string) {
-	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	port := free.Addr().(*net.TCPAddr).Port

@@ -55,3 +55,8 @@ func TestOneMSETEXHasOneLease(t *testing.T) {
 	l := sealed(Msetex, "", 8, Request{Op: Acquire, TTL: time.Second}, Request{Op: Acquire, TTL: time.Minute})
 	require.Equal(t, []Command{{8, KindMsetex}, {16, KindMsetex}}, l.Commands)
 }
+
+func TestAReleaseByACommandOfItsOwnIsNotFolded(t *testing.T) {
+	require.Len(t, sealed(Delex, "", 8, Request{Op: Release}).Commands, 8)
+	require.Equal(t, []Command{{8, KindBatch}}, sealed(Delex, "", 8, Request{Op: Extend, TTL: time.Second}).Commands)
+}
