@@ -150,7 +150,7 @@ func TestMastersAreReachedOverTLS(t *testing.T) {
 func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {
 	t.Parallel()
 	s := ownSet(t).with("MUXLOCK_NEW_MASTERS=false", "MUXLOCK_MAX_TTL=8s")
-	const exec = "exec --ttl 8s name "
+	const exec = "exec --ttl 8s --grace 4s name " // the most
 	require.Contains(t, s.says(t, exitTimeout, exec+"--wait "+asks+" -- echo ran"), "muxlock: waiting for the masters: 0 of 3 masters vote")
 	require.Equal(t, "ran\n", s.ok(t, exec+"-- echo ran"))
 }

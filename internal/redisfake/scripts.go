@@ -411,9 +411,9 @@ func seed(d *dataSet, keys, args []string) any {
 		register := strconv.Itoa(i)
 		if text, there := hash[register]; !there || !isToken(number(text)) || number(text) < number(least) {
 			hash[register] = least
+			d.changed(keys[4])
 		}
 	}
-	d.changed(keys[4])
 	d.set(keys[0], next, 0)
 	d.set(keys[1], ticket, 0)
 	d.delete(keys[2])
